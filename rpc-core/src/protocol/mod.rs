@@ -1,0 +1,5 @@
+//! What crosses the wire.
+
+pub mod codec;
+mod guard;
+pub mod shape;
