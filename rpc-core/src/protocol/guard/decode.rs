@@ -278,7 +278,7 @@ impl<'de> Deserializer<'de> for &mut Guard<'de> {
         self,
         _visitor: V,
     ) -> Result<V::Value, DecodeFailure> {
-        let what = "a field name (`#[serde(flatten)]`)";
+        let what = "a name (`#[serde(flatten)]`, an adjacently tagged enum)";
         Err(DecodeReason::SelfDescribing { what }.into())
     }
 

@@ -87,7 +87,7 @@ fn a_rich_type_reads_line_by_line() {
 fn the_fingerprint_is_the_hash_of_the_text() {
     let shape = Shape::of::<(u8, String)>().unwrap();
     assert_eq!(shape.text, "value: (u8, str)\n");
-    assert_eq!(shape.fingerprint(), 0x1dd1_4dcb_1f2d_36f0);
+    assert_eq!(shape.fingerprint(), 0x39b4_cf72_bd82_a03f);
 }
 
 #[test]
@@ -428,6 +428,11 @@ fn self_describing_types_are_refused_by_place() {
         One { number: u32 },
     }
     #[derive(Deserialize)]
+    #[serde(tag = "kind", content = "content")]
+    enum Adjacent {
+        Number(u32),
+    }
+    #[derive(Deserialize)]
     struct Flat {
         id: u8,
         #[serde(flatten)]
@@ -444,26 +449,37 @@ fn self_describing_types_are_refused_by_place() {
         "{refusal}"
     );
     assert!(Shape::of::<Tagged>().is_err());
+    assert!(Shape::of::<Adjacent>().is_err());
     let refusal = Shape::of::<Flat>().unwrap_err().to_string();
     assert!(refusal.contains("flatten"), "{refusal}");
     assert!(Shape::of::<Holder<serde_json::Value>>().is_err());
 }
 
 #[test]
-fn an_adjacently_tagged_enum_shows_each_content() {
-    #[derive(Deserialize)]
-    #[serde(tag = "kind", content = "content")]
-    enum Event {
-        Number(u32),
-        Word(String),
+fn a_place_that_an_enum_decides_shows_each_form() {
+    struct Event;
+    impl<'de> Deserialize<'de> for Event {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_tuple(2, EventVisitor)
+        }
+    }
+    struct EventVisitor;
+    impl<'de> serde::de::Visitor<'de> for EventVisitor {
+        type Value = Event;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an event")
+        }
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut parts: A) -> Result<Event, A::Error> {
+            match parts.next_element()? {
+                Some(Color::Red) => parts.next_element::<u32>()?.map(drop),
+                _ => parts.next_element::<String>()?.map(drop),
+            };
+            Ok(Event)
+        }
     }
     assert_eq!(
         text::<Event>(),
-        "value: struct\n\
-         value.kind: enum\n\
-         value.kind::Number: unit\n\
-         value.kind::Word: unit\n\
-         value.content: u32 | str\n"
+        "value: (enum, u32 | str)\nvalue.0::Red: unit\nvalue.0::Blue: unit\n"
     );
 }
 
@@ -508,4 +524,12 @@ fn a_type_of_any_size_ends() {
         Shape::of::<Endless>().unwrap().text,
         "value: (u8, ^value)\n"
     );
+}
+
+#[test]
+fn a_type_nested_as_deep_as_it_compiles_is_followed() {
+    type Two<T> = Option<Box<Vec<(T, u8)>>>;
+    type Eight<T> = Two<Two<Two<Two<T>>>>;
+    let text = text::<Eight<Eight<Eight<u8>>>>();
+    assert_eq!(text.matches("option").count(), 12, "{text}");
 }

@@ -66,7 +66,7 @@ pub(super) struct Definition {
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) name: &'static str,
-    /// One, unless a value before it decides (an adjacently tagged enum).
+    /// One, unless an enum before it decides.
     pub(super) forms: Vec<Form>,
     /// A variant that does not exist.
     pub(super) absent: bool,

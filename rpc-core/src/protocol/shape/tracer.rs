@@ -241,8 +241,8 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
 
     fn deserialize_identifier<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Failed> {
         Err(self.trace.refuse(
-            "field names in the bytes (`#[serde(flatten)]`)",
-            "a plain field",
+            "names in the bytes (`#[serde(flatten)]`, an adjacently tagged enum)",
+            "plain fields and enums",
         ))
     }
 
