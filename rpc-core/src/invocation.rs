@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::Codec;
 use crate::context::Metadata;
 use crate::method::{Method, ServiceDescriptor};
-use crate::report::Attempt;
+use crate::report::{Attempt, Observer};
 
 /// One call of one method, as a fault strategy sees it. The arguments are encoded, and shared by all attempts.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Invocation {
     pub(crate) deadline: Instant,
     /// What happened so far; successes only when somebody observes the call.
     pub(crate) attempts: Mutex<Vec<Attempt>>,
+    pub(crate) observer: Option<Observer>,
+    /// Whether this observer or the client's waits for a report.
     pub(crate) observed: bool,
 }
 

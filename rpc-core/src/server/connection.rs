@@ -22,7 +22,7 @@ use super::handlers::Handlers;
 use super::table::Entry;
 use super::{Answer, Handling, Request, Shared as Server};
 use crate::context::Context;
-use crate::options::DEFAULT_TIMEOUT;
+use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
@@ -38,8 +38,6 @@ const HELLO_WITHIN: Duration = Duration::from_secs(5);
 const SILENT_AFTER: Duration = Duration::from_secs(30);
 /// How long a client may take to close a connection that was drained.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-/// Longer times to a deadline count as this, so that no sum overflows.
-const LONGEST_TIME: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -225,7 +223,7 @@ impl Connection {
                 return Ok(());
             }
         };
-        let deadline = Instant::now() + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIME);
+        let deadline = Instant::now() + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
         let context = Context { deadline, peer: self.peer, metadata: head.metadata };
         let request = Request { codec: known_codec, body: &body, context };
         let mut handling = match catch(entry, || entry.dispatcher.dispatch(entry.ordinal, request)) {
