@@ -40,7 +40,7 @@ mod golden;
 
 use serde::de::DeserializeOwned;
 
-pub use difference::difference;
+pub(crate) use difference::difference;
 
 use crate::arguments::Arguments;
 
