@@ -1,12 +1,11 @@
 //! Values to bytes and back.
 //!
 //! A body holds values one after another, without separators: several values are encoded as a tuple of them would be.
-//! Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed; see [`guard`].
+//! Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed: nesting is limited to 128
+//! levels, and the elements of all sequences and maps of a body together to the body's bytes and 4,096 more.
 //!
 //! `Vec<u8>` as a whole value moves in one copy. Within another type serde hands it over byte by byte; `bytes::Bytes` and
 //! `serde_bytes` are fast there too, and their encoding is the same.
-//!
-//! [`guard`]: super::guard
 
 mod decoder;
 mod encoder;
