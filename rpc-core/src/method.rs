@@ -45,13 +45,7 @@ impl Method {
     /// A method with these arguments and this outcome.
     #[must_use]
     pub const fn new<A: Arguments, O: Outcome>(name: &'static str) -> Self {
-        Self {
-            name,
-            idempotent: false,
-            hash: None,
-            arguments_shape: Shape::of_arguments::<A>,
-            outcome_shape: O::shape,
-        }
+        Self { name, idempotent: false, hash: None, arguments_shape: Shape::of_arguments::<A>, outcome_shape: O::shape }
     }
 
     /// The same method, which may run twice for one call.
