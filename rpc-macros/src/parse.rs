@@ -5,17 +5,14 @@
 use proc_macro2::{Span, TokenStream};
 use quote::format_ident;
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Error, FnArg, Ident, Item, Meta, Pat, TraitItem, TraitItemFn, parse_quote};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Error, FnArg, Ident, Item, Meta, Pat, Token, TraitItem, TraitItemFn, parse_quote};
 
 use crate::args::{Opt, ServiceArgs, options};
 use crate::model::{Argument, Method, Service};
 
 /// Reads the annotated item; `None` if it is no trait.
-pub(crate) fn service(
-    args: TokenStream,
-    item: TokenStream,
-    errors: &mut Vec<Error>,
-) -> Option<Service> {
+pub(crate) fn service(args: TokenStream, item: TokenStream, errors: &mut Vec<Error>) -> Option<Service> {
     let args = ServiceArgs::parse(args, errors);
     let mut item = match syn::parse2(item) {
         Ok(Item::Trait(item)) => item,
@@ -35,7 +32,14 @@ pub(crate) fn service(
     let mut methods = Vec::new();
     for member in std::mem::take(&mut item.items) {
         match member {
-            TraitItem::Fn(function) => methods.push(method(function, errors)),
+            TraitItem::Fn(function) => {
+                let method = method(function, errors);
+                match methods.iter().any(|it| same(it, &method)) {
+                    // Left out, for the compiler would complain of it as well.
+                    true => errors.push(declared_twice(&method)),
+                    false => methods.push(method),
+                }
+            }
             other => item.items.push(other),
         }
     }
@@ -77,19 +81,21 @@ fn method(mut item: TraitItemFn, errors: &mut Vec<Error>) -> Method {
                 for option in rpc_options(&mut argument.attrs, errors) {
                     errors.extend(hash_option(option, position, &mut hash).err());
                 }
-                arguments.push(Argument {
-                    ident: hygienic(&argument.pat, position),
-                    ty: (*argument.ty).clone(),
-                });
+                arguments.push(Argument { ident: hygienic(&argument.pat, position), ty: (*argument.ty).clone() });
             }
         }
     }
-    Method {
-        item,
-        arguments,
-        idempotent,
-        hash,
-    }
+    Method { item, arguments, idempotent, hash }
+}
+
+/// Whether both methods are always there and have one name. With conditions, it is for the compiler to judge.
+fn same(one: &Method, other: &Method) -> bool {
+    one.ident() == other.ident() && one.cfgs().chain(other.cfgs()).next().is_none()
+}
+
+fn declared_twice(method: &Method) -> Error {
+    let message = format!("a method named `{}` is already there", method.name());
+    Error::new_spanned(method.ident(), message)
 }
 
 /// Reads the options of the argument at `position`.
@@ -99,9 +105,7 @@ fn hash_option(option: Opt, position: usize, hash: &mut Option<usize>) -> Result
             let name = option.name.clone();
             option.flag(&mut false)?;
             match hash.replace(position) {
-                Some(first) if first == position => {
-                    Err(Error::new_spanned(name, "option `hash` is given twice"))
-                }
+                Some(first) if first == position => Err(Error::new_spanned(name, "option `hash` is given twice")),
                 Some(_) => Err(Error::new_spanned(
                     name,
                     "only one argument can be the hash key; put what it needs into one type",
@@ -117,8 +121,12 @@ fn hash_option(option: Opt, position: usize, hash: &mut Option<usize>) -> Result
 /// Takes the `#[rpc(..)]` attributes out and returns their options.
 fn rpc_options(attributes: &mut Vec<Attribute>, errors: &mut Vec<Error>) -> Vec<Opt> {
     let mut found = Vec::new();
-    for attribute in attributes.extract_if(.., |it| it.path().is_ident("rpc")) {
+    for attribute in attributes.extract_if(.., |it| it.path().is_ident("rpc") || hides(it)) {
         match &attribute.meta {
+            _ if hides(&attribute) => errors.push(Error::new_spanned(
+                &attribute,
+                "`cfg` and `rpc` cannot be inside `cfg_attr`: it is resolved after `#[rpc_service]`",
+            )),
             Meta::List(list) if !list.tokens.is_empty() => {
                 found.extend(options(list.tokens.clone(), errors));
             }
@@ -129,6 +137,16 @@ fn rpc_options(attributes: &mut Vec<Attribute>, errors: &mut Vec<Error>) -> Vec<
         }
     }
     found
+}
+
+/// Whether the attribute holds others that this macro had to see.
+fn hides(attribute: &Attribute) -> bool {
+    let inner = Punctuated::<Meta, Token![,]>::parse_terminated;
+    attribute.path().is_ident("cfg_attr")
+        && attribute.parse_args_with(inner).is_ok_and(|metas| {
+            let mut hidden = metas.iter().skip(1).map(Meta::path);
+            hidden.any(|it| it.is_ident("cfg") || it.is_ident("rpc"))
+        })
 }
 
 fn misplaced(option: &Opt, place: &str) -> Error {
@@ -161,10 +179,7 @@ fn invalid_name(name: &str) -> Option<&'static str> {
 
 fn not_a_trait(item: &Item) -> Error {
     let error = |at: &dyn quote::ToTokens, kind: &str| {
-        Error::new_spanned(
-            at,
-            format!("`#[rpc_service]` goes on a trait, not on {kind}"),
-        )
+        Error::new_spanned(at, format!("`#[rpc_service]` goes on a trait, not on {kind}"))
     };
     match item {
         Item::Struct(item) => error(&item.ident, "a struct"),

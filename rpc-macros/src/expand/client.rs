@@ -31,8 +31,8 @@ pub(super) fn implementation(service: &Service) -> TokenStream {
         impl #generated::Stub for #stub {
             const SERVICE: &'static #generated::ServiceDescriptor = &__RPC_SERVICE;
 
-            fn from_channel(channel: #generated::Channel) -> Self {
-                Self { channel }
+            fn from_channel(__channel: #generated::Channel) -> Self {
+                Self { channel: __channel }
             }
         }
 
@@ -56,10 +56,7 @@ fn call(method: &Method, generated: &TokenStream) -> TokenStream {
         let (ident, ty) = (&it.ident, &it.ty);
         quote!(#ident: #ty)
     });
-    let values = nested(
-        method.arguments.iter().map(|it| &it.ident),
-        Span::call_site(),
-    );
+    let values = nested(method.arguments.iter().map(|it| &it.ident), Span::call_site());
     let promise = trait_def::promise(method, generated);
     quote! {
         #(#cfgs)*

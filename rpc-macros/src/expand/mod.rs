@@ -1,7 +1,8 @@
 //! From the model to tokens.
 //!
-//! What is generated only names things; what they do is in the library. Every path is absolute. Names that users see
-//! are the two types; constants are called `__rpc_..`, and bindings have spans that users' code cannot see.
+//! What is generated only names things; what they do is in the library. Every path is absolute. Users see two types;
+//! other items are called `__rpc_..`. Bindings have spans that users' code cannot see, and begin with `__` all the same,
+//! for a pattern would still take a constant of the user's for itself.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -38,10 +39,7 @@ fn halves(service: &Service) -> TokenStream {
     let cfgs: Vec<_> = cfgs(&service.item.attrs).collect();
     let (stub, dispatcher) = (client::definition(service), server::definition(service));
     let descriptor = descriptor(service);
-    let (client, server) = (
-        client::implementation(service),
-        server::implementation(service),
-    );
+    let (client, server) = (client::implementation(service), server::implementation(service));
     quote! {
         #(#cfgs)*
         #stub
@@ -103,8 +101,5 @@ fn signature(method: &Method, generated: &TokenStream) -> TokenStream {
 
 /// `(a, (b, ()))`, since tuples of any length have no common trait.
 fn nested<T: ToTokens>(items: impl DoubleEndedIterator<Item = T>, span: Span) -> TokenStream {
-    items.rfold(
-        quote_spanned!(span=> ()),
-        |rest, item| quote_spanned!(span=> (#item, #rest)),
-    )
+    items.rfold(quote_spanned!(span=> ()), |rest, item| quote_spanned!(span=> (#item, #rest)))
 }

@@ -10,8 +10,7 @@ use crate::model::{Method, Service};
 pub(super) fn definition(service: &Service) -> TokenStream {
     let generated = service.generated();
     let (vis, ident, dispatcher) = (&service.item.vis, &service.item.ident, service.dispatcher());
-    let docs =
-        format!(" Serves an implementation of `{ident}`: the provider's half of the service.");
+    let docs = format!(" Serves an implementation of `{ident}`: the provider's half of the service.");
     quote! {
         #[doc = #docs]
         #[allow(dead_code, non_camel_case_types, unreachable_pub)]
@@ -39,9 +38,9 @@ pub(super) fn implementation(service: &Service) -> TokenStream {
         impl<__Service> #generated::core::fmt::Debug for #dispatcher<__Service> {
             fn fmt(
                 &self,
-                formatter: &mut #generated::core::fmt::Formatter<'_>,
+                __formatter: &mut #generated::core::fmt::Formatter<'_>,
             ) -> #generated::core::fmt::Result {
-                formatter.debug_struct(#debug_name).finish_non_exhaustive()
+                __formatter.debug_struct(#debug_name).finish_non_exhaustive()
             }
         }
 
@@ -56,20 +55,17 @@ pub(super) fn implementation(service: &Service) -> TokenStream {
 }
 
 fn dispatch(service: &Service, generated: &TokenStream) -> TokenStream {
-    let arms = service
-        .methods
-        .iter()
-        .map(|it| arm(&service.item.ident, it, generated));
+    let arms = service.methods.iter().map(|it| arm(&service.item.ident, it, generated));
     quote_spanned! {Span::mixed_site()=>
         fn dispatch(
             &self,
-            ordinal: #generated::core::primitive::usize,
-            request: #generated::Request<'_>,
+            __ordinal: #generated::core::primitive::usize,
+            __request: #generated::Request<'_>,
         ) -> #generated::Handling {
-            let service = #generated::std::sync::Arc::clone(&self.service);
-            match ordinal {
+            let __service = #generated::core::clone::Clone::clone(&self.service);
+            match __ordinal {
                 #(#arms)*
-                _ => #generated::no_such_method(ordinal),
+                _ => #generated::no_such_method(__ordinal),
             }
         }
     }
@@ -79,17 +75,16 @@ fn arm(service: &syn::Ident, method: &Method, generated: &TokenStream) -> TokenS
     let (cfgs, ident, handle) = (method.cfgs(), method.ident(), method.handle());
     // On the method's name, where the compiler says it if the handler's future is not `Send`.
     let span = ident.span().resolved_at(Span::mixed_site());
-    // Positions, not names: nobody reads them, and `service` is taken.
-    let names: Vec<_> = (0..method.arguments.len())
-        .map(|position| format_ident!("argument{position}", span = span))
-        .collect();
+    // Positions, not names: nobody reads them.
+    let names: Vec<_> =
+        (0..method.arguments.len()).map(|position| format_ident!("__argument{position}", span = span)).collect();
     let values = nested(names.iter(), span);
     quote_spanned! {span=>
         #(#cfgs)*
         #handle => #generated::handle::<#handle, _, _>(
-            request,
+            __request,
             move |#values| async move {
-                <__Service as #service>::#ident(&*service, #(#names),*).await
+                <__Service as #service>::#ident(&*__service, #(#names),*).await
             },
         ),
     }
