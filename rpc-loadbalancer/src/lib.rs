@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The load balancers that come with the rpc framework, each in the file of its key.
+//!
+//! | key | chooses |
+//! |---|---|
+//! | `roundRobin` | each endpoint in turn ([`RoundRobin`]) |
+//!
+//! A program that links this crate (`use rpc_loadbalancer as _;` is enough) can name them in its configuration.
+
+mod round_robin;
+
+pub use round_robin::RoundRobin;

@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The registries that come with the rpc framework, each in the file of its key.
+//!
+//! | key | finds instances |
+//! |---|---|
+//! | `direct` | in its own url ([`Direct`]) |
+//!
+//! A program that links this crate (`use rpc_registry as _;` is enough) can name them in its configuration.
+
+mod direct;
+
+pub use direct::Direct;

@@ -1,0 +1,22 @@
+//! What travels between client and server; `PROTOCOL.md` says it for readers of any language.
+//!
+//! ```text
+//!  0       4   5   6   7   8               16      20
+//!  +-------+---+---+---+---+---------------+-------+- - - - -
+//!  | magic | v | k | f | c |      id       |length | payload
+//!  +-------+---+---+---+---+---------------+-------+- - - - -
+//!   F1"RPC"  |   |   |   codec (1 bincode)
+//!            |   |   flags, by kind
+//!            |   kind
+//!            version (1)
+//! ```
+//!
+//! All integers are little-endian. [`frame`] knows the header, [`hello`] and [`message`] know the payloads,
+//! [`wire`] reads and writes the fields they are made of.
+
+pub(crate) mod frame;
+pub(crate) mod hello;
+pub(crate) mod message;
+mod wire;
+
+pub(crate) use wire::Malformed;

@@ -1,0 +1,481 @@
+//! A client's connection: many calls in flight on one stream.
+//!
+//! One task drives it: it reads and hands out answers, flushes the [`Output`], sweeps deadlines and watches that the peer is alive. Callers
+//! queue their frames themselves and wait in [`Pending`].
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::codec::Decoder;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::output::Output;
+use super::pending::{Answer, Pending, Swept};
+use super::{Io, READ_BUFFER, Reader, TICK};
+use crate::context::Metadata;
+use crate::protocol::Malformed;
+use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
+use crate::protocol::hello::{ClientHello, ServerHello, Welcome};
+use crate::protocol::message::{self, Description, RequestHead, Response};
+
+/// Silence after which a connection with waiting calls is pinged.
+const QUIET_BUSY: Duration = Duration::from_secs(1);
+/// Silence after which an idle connection is pinged.
+const QUIET_IDLE: Duration = Duration::from_secs(10);
+/// A pinged peer that sends nothing for this long is dead.
+const PONG_WITHIN: Duration = Duration::from_secs(1);
+
+const OPEN: u8 = 0;
+const LEAVING: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// A connection that is open, or was.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    shared: Arc<Shared>,
+    _driver: AbortOnDropHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    output: Output,
+    pending: Pending,
+    welcome: Welcome,
+    /// Changes under the output's lock only, so that it fits what is queued.
+    phase: AtomicU8,
+    lost: OnceLock<LostCause>,
+    wants_sweep: Notify,
+    opened: Instant,
+    /// When something was last read, in nanoseconds since `opened`.
+    last_read: AtomicU64,
+}
+
+/// Why no connection came about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    #[error("the server closed the connection before it said hello")]
+    Closed,
+    #[error("the server began with a {0:?} frame instead of a hello")]
+    NoHello(Kind),
+    #[error("no common protocol version: the server speaks {lowest} to {highest}, this client {ours}", ours = crate::protocol::frame::VERSION)]
+    Refused { lowest: u8, highest: u8 },
+    #[error("the server is leaving")]
+    Leaving,
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LostCause {
+    #[error("the server closed the connection")]
+    Closed,
+    #[error(transparent)]
+    Io(std::io::Error),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    #[error("the server sent a {0:?} frame")]
+    Unexpected(Kind),
+    #[error("the server is silent: no answer to a ping within {} s", PONG_WITHIN.as_secs())]
+    Silent,
+    #[error("the task that drives the connection was dropped")]
+    Dropped,
+}
+
+/// Why a request was not taken; nothing of it was sent.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("the server is leaving")]
+    Leaving,
+    #[error("all {0} calls that the server allows are in flight")]
+    Full(u32),
+    #[error("the connection was lost before the request was sent")]
+    Lost,
+    #[error("the request has {length} bytes, the server accepts at most {limit} in a frame")]
+    TooLarge { length: usize, limit: u32 },
+}
+
+/// What a call sends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outgoing<'a> {
+    /// A request for the method at this position.
+    Request { method: u32, codec: u8, metadata: &'a Metadata, body: &'a Bytes },
+    /// The question for the types of the method at this position.
+    Describe { method: u32 },
+}
+
+impl Connection {
+    /// Exchanges hellos and begins to drive the connection. The caller bounds the time.
+    pub(crate) async fn open(io: Io, max_frame: u32) -> Result<Self, OpenError> {
+        let Io { mut reader, writer, .. } = io;
+        let output = Output::new(writer);
+        output.lock().push(Header::plain(Kind::Hello, 0), &[], ClientHello::new(max_frame).encode());
+        output.flush_all().await?;
+
+        let mut decoder = FrameDecoder::new(max_frame);
+        let mut buffer = BytesMut::new();
+        let frame = loop {
+            if let Some(frame) = decoder.decode(&mut buffer)? {
+                break frame;
+            }
+            if reader.read_buf(&mut buffer).await? == 0 {
+                return Err(OpenError::Closed);
+            }
+        };
+        if frame.header.kind != Kind::Hello {
+            return Err(OpenError::NoHello(frame.header.kind));
+        }
+        let welcome = match ServerHello::decode(frame.payload)? {
+            ServerHello::Refused { lowest, highest } => return Err(OpenError::Refused { lowest, highest }),
+            ServerHello::Welcome(welcome) if welcome.leaving => return Err(OpenError::Leaving),
+            ServerHello::Welcome(welcome) => welcome,
+        };
+        let shared = Arc::new(Shared {
+            output,
+            pending: Pending::default(),
+            welcome,
+            phase: AtomicU8::new(OPEN),
+            lost: OnceLock::new(),
+            wants_sweep: Notify::new(),
+            opened: Instant::now(),
+            last_read: AtomicU64::new(0),
+        });
+        let driver = tokio::spawn(Arc::clone(&shared).drive(reader, decoder, buffer));
+        Ok(Self { shared, _driver: AbortOnDropHandle::new(driver) })
+    }
+
+    /// What the server said of itself.
+    pub(crate) fn welcome(&self) -> &Welcome {
+        &self.shared.welcome
+    }
+
+    /// Whether a call may be sent: neither leaving nor lost, and below the server's limit.
+    pub(crate) fn admits(&self) -> Result<(), Refusal> {
+        match self.shared.phase.load(Ordering::Relaxed) {
+            LEAVING => Err(Refusal::Leaving),
+            CLOSED => Err(Refusal::Lost),
+            _ if self.shared.is_full() => Err(Refusal::Full(self.welcome().max_in_flight)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether new calls need another connection.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.shared.phase.load(Ordering::Relaxed) != OPEN
+    }
+
+    /// Why the connection ended, if it did.
+    pub(crate) fn lost(&self) -> Option<&LostCause> {
+        self.shared.lost.get()
+    }
+
+    /// Sends `outgoing` and waits for what ends the wait, `deadline` at the latest. Dropping it sends a cancel.
+    pub(crate) fn call<'a>(&'a self, outgoing: Outgoing<'a>, deadline: Instant) -> Call<'a> {
+        Call { shared: &self.shared, outgoing, deadline, id: None }
+    }
+
+    /// Waits until the output takes another frame. Cancel safe.
+    pub(crate) async fn room(&self) {
+        if !self.shared.output.has_room() {
+            self.shared.output.room().await;
+        }
+    }
+}
+
+/// A call in flight, see [`Connection::call`].
+#[derive(Debug)]
+#[must_use = "a call is sent when it is first polled"]
+pub(crate) struct Call<'a> {
+    shared: &'a Shared,
+    outgoing: Outgoing<'a>,
+    deadline: Instant,
+    /// Set from the first poll until the answer.
+    id: Option<u64>,
+}
+
+impl Future for Call<'_> {
+    type Output = Result<Answer, Refusal>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.id {
+            None => match self.shared.start(self.outgoing, self.deadline, cx.waker()) {
+                Ok(id) => self.id = Some(id),
+                Err(refusal) => return Poll::Ready(Err(refusal)),
+            },
+            Some(id) => {
+                if let Poll::Ready(answer) = self.shared.pending.poll(id, cx.waker()) {
+                    self.id = None;
+                    return Poll::Ready(Ok(answer));
+                }
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id
+            && self.shared.pending.remove(id)
+        {
+            self.shared.cancel(&[id]);
+        }
+    }
+}
+
+impl Shared {
+    fn is_full(&self) -> bool {
+        self.pending.len() >= self.welcome.max_in_flight as usize
+    }
+
+    /// Queues the frame of a call and begins its wait.
+    fn start(&self, outgoing: Outgoing<'_>, deadline: Instant, waker: &Waker) -> Result<u64, Refusal> {
+        let mut queue = self.output.lock();
+        match self.phase.load(Ordering::Relaxed) {
+            LEAVING => return Err(Refusal::Leaving),
+            CLOSED => return Err(Refusal::Lost),
+            _ => {}
+        }
+        let frame = OutgoingFrame::new(outgoing, deadline);
+        let (length, limit) = (frame.len(), self.welcome.max_frame);
+        if length > limit as usize {
+            return Err(Refusal::TooLarge { length, limit });
+        }
+        let was_idle = queue.is_idle();
+        let end = queue.end() + (HEADER + length) as u64;
+        let allowed = self.welcome.max_in_flight;
+        let inserted = self.pending.insert(allowed as usize, waker, end, deadline).ok_or(Refusal::Full(allowed))?;
+        frame.push(inserted.id, &mut queue);
+        drop(queue);
+        if inserted.wants_sweep {
+            self.wants_sweep.notify_one();
+        }
+        if inserted.alone && was_idle {
+            self.output.flush_now();
+        } else {
+            self.output.wake();
+        }
+        Ok(inserted.id)
+    }
+
+    /// Tells the server that nobody waits for these any more.
+    fn cancel(&self, ids: &[u64]) {
+        if ids.is_empty() {
+            return;
+        }
+        let mut queue = self.output.lock();
+        for &id in ids {
+            queue.push(Header::plain(Kind::Cancel, id), &[], Bytes::new());
+        }
+        drop(queue);
+        self.output.wake();
+    }
+
+    async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) {
+        // The runtime may drop this task at any await: the waiting calls must hear of it.
+        let guard = EndGuard(&self);
+        let cause = tokio::select! {
+            biased;
+            cause = self.read(reader, decoder, buffer) => cause,
+            error = self.output.run() => LostCause::Io(error),
+            cause = self.sweep() => cause,
+        };
+        guard.0.end(cause);
+    }
+
+    /// Ends the connection, once, and every wait on it.
+    fn end(&self, cause: LostCause) {
+        {
+            let _queue = self.output.lock();
+            self.phase.store(CLOSED, Ordering::Relaxed);
+        }
+        match &cause {
+            LostCause::Closed | LostCause::Io(_) | LostCause::Dropped => {
+                tracing::debug!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended");
+            }
+            _ => tracing::warn!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended"),
+        }
+        // Before the waits end, so that whoever wakes finds the cause.
+        let _ = self.lost.set(cause);
+        self.pending.fail_all(self.output.close());
+    }
+
+    async fn read(&self, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> LostCause {
+        let mut batch = Batch::default();
+        loop {
+            let taken = loop {
+                match decoder.decode(&mut buffer) {
+                    Ok(Some(frame)) => match self.take(frame, &mut batch) {
+                        Ok(()) => {}
+                        Err(cause) => break Err(cause),
+                    },
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error.into()),
+                }
+            };
+            // Answers that precede a bad frame are still answers.
+            self.pending.complete(&mut batch.answers, &mut batch.wakers);
+            batch.wakers.drain(..).for_each(Waker::wake);
+            if let Err(cause) = taken {
+                return cause;
+            }
+            buffer.reserve(READ_BUFFER);
+            match reader.read_buf(&mut buffer).await {
+                Ok(0) => return LostCause::Closed,
+                Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
+                Err(error) => return LostCause::Io(error),
+            }
+        }
+    }
+
+    fn take(&self, frame: Frame, batch: &mut Batch) -> Result<(), LostCause> {
+        let Frame { header: Header { kind, flags, id, .. }, payload } = frame;
+        match kind {
+            Kind::Response => batch.answers.push((id, Answer::Response(Response::decode(flags, payload)?))),
+            Kind::Describe => {
+                let description = match Response::decode(flags, payload)? {
+                    Response::Status(status) => Err(status),
+                    Response::Ok(texts) | Response::Err(texts) => Ok(Description::decode(texts)?),
+                };
+                batch.answers.push((id, Answer::Description(description)));
+            }
+            // A peer that floods us with pings but reads no pongs gets none.
+            Kind::Ping if self.output.has_room() => self.output.send(Header::plain(Kind::Pong, id), Bytes::new()),
+            Kind::Ping | Kind::Pong => {}
+            Kind::GoAway => self.leave(),
+            Kind::Hello | Kind::Request | Kind::Cancel | Kind::GoAwayEcho => return Err(LostCause::Unexpected(kind)),
+        }
+        Ok(())
+    }
+
+    /// Takes no further call. Under the output's lock, so that every request is queued either before the echo or not at all.
+    fn leave(&self) {
+        let mut queue = self.output.lock();
+        if self.phase.load(Ordering::Relaxed) == OPEN {
+            self.phase.store(LEAVING, Ordering::Relaxed);
+            queue.push(Header::plain(Kind::GoAwayEcho, 0), &[], Bytes::new());
+            drop(queue);
+            self.output.wake();
+        }
+    }
+
+    /// Ends calls at their deadlines, in steps of [`TICK`] while any waits, and watches that the peer is alive.
+    async fn sweep(&self) -> LostCause {
+        let mut batch = Batch::default();
+        let mut busy_since = None;
+        let mut pinged = None;
+        loop {
+            match busy_since {
+                Some(_) => tokio::time::sleep(TICK).await,
+                None => {
+                    let next = pinged.map_or(self.last_read() + QUIET_IDLE, |at| at + PONG_WITHIN);
+                    tokio::select! {
+                        () = self.wants_sweep.notified() => {}
+                        () = tokio::time::sleep_until(next) => {}
+                    }
+                }
+            }
+            let now = Instant::now();
+            busy_since = match self.pending.sweep(now, &mut batch.expired, &mut batch.wakers) {
+                Swept::Busy => busy_since.or(Some(now)),
+                Swept::Idle => None,
+            };
+            self.cancel(&batch.expired);
+            batch.expired.clear();
+            batch.wakers.drain(..).for_each(Waker::wake);
+
+            let last_read = self.last_read();
+            if pinged.is_some_and(|at| last_read >= at) {
+                pinged = None;
+            }
+            let quiet_at = match busy_since {
+                Some(since) => last_read.max(since) + QUIET_BUSY,
+                None => last_read + QUIET_IDLE,
+            };
+            match pinged {
+                Some(at) if now >= at + PONG_WITHIN => return LostCause::Silent,
+                // After the echo, the protocol allows no pings.
+                None if now >= quiet_at && self.phase.load(Ordering::Relaxed) == OPEN => {
+                    self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
+                    pinged = Some(now);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn last_read(&self) -> Instant {
+        self.opened + Duration::from_nanos(self.last_read.load(Ordering::Relaxed))
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        at.duration_since(self.opened).as_nanos() as u64
+    }
+}
+
+/// Ends the connection if its task is dropped before it did.
+struct EndGuard<'a>(&'a Shared);
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        if self.0.lost.get().is_none() {
+            self.0.end(LostCause::Dropped);
+        }
+    }
+}
+
+/// Lists that are filled and emptied again and again.
+#[derive(Default)]
+struct Batch {
+    answers: Vec<(u64, Answer)>,
+    expired: Vec<u64>,
+    wakers: Vec<Waker>,
+}
+
+/// The frame of an outgoing call, but for its id.
+enum OutgoingFrame<'a> {
+    Request { head: RequestHead, codec: u8, body: &'a Bytes },
+    Describe { question: Bytes },
+}
+
+impl<'a> OutgoingFrame<'a> {
+    fn new(outgoing: Outgoing<'a>, deadline: Instant) -> Self {
+        match outgoing {
+            Outgoing::Request { method, codec, metadata, body } => {
+                let time_left = Some(deadline.saturating_duration_since(Instant::now()));
+                Self::Request { head: RequestHead { method, time_left, metadata: metadata.clone() }, codec, body }
+            }
+            Outgoing::Describe { method } => Self::Describe { question: message::encode_question(method) },
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Request { head, body, .. } => head.len() + body.len(),
+            Self::Describe { question } => question.len(),
+        }
+    }
+
+    fn push(self, id: u64, queue: &mut super::output::Queue<'_>) {
+        match self {
+            Self::Request { head, codec, body } => {
+                let header = Header { kind: Kind::Request, flags: head.flags(), codec, id };
+                queue.push_with(header, head.len(), |out| head.encode(out), body.clone());
+            }
+            Self::Describe { question } => queue.push(Header::plain(Kind::Describe, id), &[], question),
+        }
+    }
+}

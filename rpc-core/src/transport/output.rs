@@ -1,0 +1,488 @@
+//! The writing side of a connection: one shared buffer, written by whoever is at hand.
+//!
+//! ```text
+//!  callers, handlers --push--> queue --take--> sink --poll_write--> socket
+//!                              |<---- bytes queued ---->|<- accepted ->|
+//! ```
+//!
+//! Frames are copied into the queue under a short lock, and the queue is written as a whole by the *flusher*, a part of the
+//! connection's task. A woken flusher first lets the tasks that are ready run, so that their frames share its system call. Who
+//! pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task switch for a lone call.
+//!
+//! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use super::{Writer, lock};
+use crate::protocol::frame::{HEADER, Header};
+
+/// Bodies from here on are not copied into the queue but written from where they are (see the measurements of `writev` in the
+/// module's benchmark).
+const SHARED_FROM: usize = 16 * 1024;
+
+/// Senders wait while more than this is queued.
+const ROOM: u64 = 1024 * 1024;
+
+/// A drained buffer larger than this is given back to the allocator.
+const KEPT_BUFFER: usize = 256 * 1024;
+
+/// Pieces of one vectored write, at most.
+const MAX_SLICES: usize = 32;
+
+/// The writing side of a connection.
+pub(crate) struct Output {
+    state: Mutex<State>,
+    flush: Notify,
+    room: Notify,
+}
+
+struct State {
+    queue: VecDeque<Segment>,
+    /// An empty buffer, kept for the next segment.
+    spare: Vec<u8>,
+    /// The writer and what it is writing; away while somebody writes.
+    sink: Option<Sink>,
+    /// Bytes ever queued.
+    queued: u64,
+    /// Bytes that the socket accepted.
+    accepted: u64,
+    /// The flusher was woken and has not begun.
+    flusher_woken: bool,
+    someone_waits_for_room: bool,
+    failure: Option<io::Error>,
+    closed: bool,
+}
+
+enum Segment {
+    Copied(Vec<u8>),
+    Shared(Bytes),
+}
+
+struct Sink {
+    writer: Writer,
+    segments: VecDeque<Segment>,
+    /// Bytes of the first segment that are written.
+    offset: usize,
+    /// The buffer of a segment that is written.
+    drained: Option<Vec<u8>>,
+}
+
+/// The queue, locked.
+pub(crate) struct Queue<'a> {
+    state: MutexGuard<'a, State>,
+}
+
+impl Output {
+    pub(crate) fn new(writer: Writer) -> Self {
+        Self {
+            state: Mutex::new(State {
+                queue: VecDeque::new(),
+                spare: Vec::new(),
+                sink: Some(Sink { writer, segments: VecDeque::new(), offset: 0, drained: None }),
+                queued: 0,
+                accepted: 0,
+                flusher_woken: false,
+                someone_waits_for_room: false,
+                failure: None,
+                closed: false,
+            }),
+            flush: Notify::new(),
+            room: Notify::new(),
+        }
+    }
+
+    /// The queue, for as long as the guard lives. Nothing else may be locked but what is locked only inside of it.
+    pub(crate) fn lock(&self) -> Queue<'_> {
+        Queue { state: lock(&self.state) }
+    }
+
+    /// Queues a frame without a body of its own and has it written soon.
+    pub(crate) fn send(&self, header: Header, payload: Bytes) {
+        self.lock().push(header, &[], payload);
+        self.wake();
+    }
+
+    /// Has the flusher write what is queued, together with what else is queued until then.
+    pub(crate) fn wake(&self) {
+        let mut state = lock(&self.state);
+        if !std::mem::replace(&mut state.flusher_woken, true) {
+            drop(state);
+            self.flush.notify_one();
+        }
+    }
+
+    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest.
+    pub(crate) fn flush_now(&self) {
+        let unfinished = match self.poll_flush(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => false,
+            Poll::Ready(Err(error)) => {
+                lock(&self.state).failure = Some(error);
+                true
+            }
+            Poll::Pending => true,
+        };
+        if unfinished {
+            self.wake();
+        }
+    }
+
+    /// Whether a sender may queue a frame now, or must wait for [`room`](Self::room).
+    pub(crate) fn has_room(&self) -> bool {
+        lock(&self.state).has_room()
+    }
+
+    /// Waits until a sender may queue a frame, or the output is closed. Cancel safe.
+    pub(crate) async fn room(&self) {
+        loop {
+            let freed = self.room.notified();
+            {
+                let mut state = lock(&self.state);
+                if state.has_room() {
+                    return;
+                }
+                state.someone_waits_for_room = true;
+            }
+            freed.await;
+        }
+    }
+
+    /// The flusher: writes until the socket fails. Part of the connection's task.
+    pub(crate) async fn run(&self) -> io::Error {
+        loop {
+            self.flush.notified().await;
+            // Whoever woke us may have been the first of many that are ready: their frames go out with this one.
+            tokio::task::yield_now().await;
+            lock(&self.state).flusher_woken = false;
+            if let Err(error) = self.flush_all().await {
+                return error;
+            }
+        }
+    }
+
+    /// Writes everything that is queued. For the time before [`run`](Self::run) does it.
+    pub(crate) async fn flush_all(&self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_flush(cx)).await
+    }
+
+    /// Writes everything, then ends the stream in this direction. Nothing may be pushed any more.
+    pub(crate) async fn shutdown(&self) -> io::Result<()> {
+        poll_fn(|cx| {
+            std::task::ready!(self.poll_flush(cx))?;
+            match &mut lock(&self.state).sink {
+                Some(sink) => Pin::new(&mut sink.writer).poll_shutdown(cx),
+                None => {
+                    // Somebody writes the last frame in place; he is done before this task runs again.
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Ends writing at once. Returns how many bytes the peer can have seen at most.
+    pub(crate) fn close(&self) -> u64 {
+        let mut state = lock(&self.state);
+        if !state.closed {
+            state.closed = true;
+            match state.sink.take() {
+                Some(_writer) => {}
+                // Somebody is writing all that was queued when he began; whether it is accepted is not known yet.
+                None => state.accepted = state.queued - state.queue.iter().map(|segment| segment.len() as u64).sum::<u64>(),
+            }
+            state.queue.clear();
+        }
+        let accepted = state.accepted;
+        drop(state);
+        self.room.notify_waiters();
+        accepted
+    }
+
+    fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let Some(mut sink) = lock(&self.state).take_sink()? else {
+                return Poll::Ready(Ok(()));
+            };
+            let mut written = 0;
+            let result = sink.poll_write_all(cx, &mut written);
+            self.put_back(sink, written);
+            match result {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    fn put_back(&self, mut sink: Sink, written: u64) {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return;
+        }
+        state.accepted += written;
+        if let Some(drained) = sink.drained.take() {
+            state.spare = drained;
+        }
+        state.sink = Some(sink);
+        if state.someone_waits_for_room && state.has_room() {
+            state.someone_waits_for_room = false;
+            drop(state);
+            self.room.notify_waiters();
+        }
+    }
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = lock(&self.state);
+        f.debug_struct("Output").field("queued", &state.queued).field("accepted", &state.accepted).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn has_room(&self) -> bool {
+        self.closed || self.queued - self.accepted <= ROOM
+    }
+
+    /// The sink with all that is queued; `None` if there is nothing to write or somebody is writing.
+    fn take_sink(&mut self) -> io::Result<Option<Sink>> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let Some(mut sink) = self.sink.take() else {
+            return Ok(None);
+        };
+        if sink.segments.is_empty() {
+            // Also hands the emptied list back, so that its memory serves the next batch.
+            std::mem::swap(&mut sink.segments, &mut self.queue);
+        } else {
+            sink.segments.append(&mut self.queue);
+        }
+        if sink.segments.is_empty() {
+            self.sink = Some(sink);
+            return Ok(None);
+        }
+        Ok(Some(sink))
+    }
+}
+
+impl Queue<'_> {
+    /// Appends a frame; its payload is `head`, then `body`.
+    pub(crate) fn push(&mut self, header: Header, head: &[u8], body: Bytes) {
+        self.push_with(header, head.len(), |out| out.extend_from_slice(head), body);
+    }
+
+    /// Appends a frame; its payload is the `head_len` bytes that `head` writes, then `body`.
+    ///
+    /// # Panics
+    ///
+    /// If the payload is longer than 4 GiB; every caller has checked it against the peer's limit.
+    pub(crate) fn push_with(&mut self, header: Header, head_len: usize, head: impl FnOnce(&mut Vec<u8>), body: Bytes) {
+        let state = &mut *self.state;
+        if state.closed {
+            return;
+        }
+        let length = u32::try_from(head_len + body.len()).expect("a payload was checked against the peer's limit");
+        state.queued += (HEADER + head_len + body.len()) as u64;
+        if !matches!(state.queue.back(), Some(Segment::Copied(_))) {
+            state.queue.push_back(Segment::Copied(std::mem::take(&mut state.spare)));
+        }
+        if let Some(Segment::Copied(buffer)) = state.queue.back_mut() {
+            buffer.extend_from_slice(&header.to_bytes(length));
+            head(buffer);
+            if body.len() < SHARED_FROM {
+                buffer.extend_from_slice(&body);
+                return;
+            }
+        }
+        state.queue.push_back(Segment::Shared(body));
+    }
+
+    /// How many bytes will have been accepted once everything queued so far has been.
+    pub(crate) fn end(&self) -> u64 {
+        self.state.queued
+    }
+
+    /// Whether everything that was ever queued is accepted.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.queued == self.state.accepted
+    }
+}
+
+impl Segment {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Copied(buffer) => buffer,
+            Self::Shared(body) => body,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
+impl Sink {
+    /// Writes until nothing is left or the socket takes no more; adds to `written` what it took.
+    fn poll_write_all(&mut self, cx: &mut Context<'_>, written: &mut u64) -> Poll<io::Result<()>> {
+        while let Some(first) = self.segments.front() {
+            let first = &first.bytes()[self.offset..];
+            let result = if self.segments.len() == 1 {
+                Pin::new(&mut self.writer).poll_write(cx, first)
+            } else {
+                let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+                slices[0] = IoSlice::new(first);
+                for (slice, segment) in slices[1..].iter_mut().zip(self.segments.range(1..)) {
+                    *slice = IoSlice::new(segment.bytes());
+                }
+                let used = self.segments.len().min(MAX_SLICES);
+                Pin::new(&mut self.writer).poll_write_vectored(cx, &slices[..used])
+            };
+            let accepted = std::task::ready!(result)?;
+            if accepted == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            *written += accepted as u64;
+            self.advance(accepted);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn advance(&mut self, mut accepted: usize) {
+        while let Some(first) = self.segments.front() {
+            let left = first.len() - self.offset;
+            if accepted < left {
+                self.offset += accepted;
+                return;
+            }
+            accepted -= left;
+            self.offset = 0;
+            if let Some(Segment::Copied(mut buffer)) = self.segments.pop_front()
+                && buffer.capacity() <= KEPT_BUFFER
+            {
+                buffer.clear();
+                self.drained = Some(buffer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+
+    use super::*;
+    use crate::protocol::frame::Kind;
+
+    fn output(capacity: usize) -> (Arc<Output>, DuplexStream) {
+        let (near, far) = duplex(capacity);
+        (Arc::new(Output::new(Box::new(near))), far)
+    }
+
+    fn push(output: &Output, id: u64, body: &[u8]) {
+        output.lock().push(Header::plain(Kind::Response, id), b"head", Bytes::copy_from_slice(body));
+    }
+
+    #[tokio::test]
+    async fn frames_leave_in_order_whoever_writes_them() {
+        let (output, mut far) = output(1_000);
+        let flusher = tokio::spawn({
+            let output = Arc::clone(&output);
+            async move { output.run().await }
+        });
+        let bodies: Vec<Vec<u8>> = (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
+        let mut expected = Vec::new();
+        for (id, body) in bodies.iter().enumerate() {
+            push(&output, id as u64, body);
+            if id % 3 == 0 { output.flush_now() } else { output.wake() }
+            let header = Header::plain(Kind::Response, id as u64);
+            expected.extend_from_slice(&header.to_bytes(4 + body.len() as u32));
+            expected.extend_from_slice(b"head");
+            expected.extend_from_slice(body);
+        }
+        let mut read = vec![0; expected.len()];
+        far.read_exact(&mut read).await.unwrap();
+        assert!(read == expected);
+        while !output.lock().is_idle() {
+            tokio::task::yield_now().await;
+        }
+        flusher.abort();
+    }
+
+    #[tokio::test]
+    async fn counts_only_what_the_socket_accepted() {
+        let (output, _far) = output(30);
+        push(&output, 1, b"");
+        let first_end = output.lock().end();
+        push(&output, 2, b"");
+        output.flush_now();
+        let accepted = output.close();
+        assert_eq!((first_end, accepted), (24, 30));
+    }
+
+    #[tokio::test]
+    async fn senders_wait_for_room_and_get_it() {
+        let (output, mut far) = output(1_000);
+        push(&output, 1, &vec![0; ROOM as usize + 1]);
+        assert!(!output.has_room());
+        let flusher = tokio::spawn({
+            let output = Arc::clone(&output);
+            async move { output.run().await }
+        });
+        output.wake();
+        let reader = tokio::spawn(async move {
+            let mut sink = vec![0; ROOM as usize];
+            far.read_exact(&mut sink).await.unwrap();
+            far
+        });
+        output.room().await;
+        assert!(output.has_room());
+        reader.await.unwrap();
+        flusher.abort();
+    }
+
+    #[tokio::test]
+    async fn closing_lets_those_who_wait_for_room_go() {
+        let (output, _far) = output(10);
+        push(&output, 1, &vec![0; ROOM as usize + 1]);
+        let waiting = tokio::spawn({
+            let output = Arc::clone(&output);
+            async move { output.room().await }
+        });
+        tokio::task::yield_now().await;
+        output.close();
+        waiting.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_failed_write_in_place_ends_the_flusher() {
+        let (output, far) = output(10);
+        drop(far);
+        push(&output, 1, b"body");
+        output.flush_now();
+        assert_eq!(output.run().await.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn shutdown_writes_everything_first() {
+        let (output, mut far) = output(10);
+        push(&output, 1, &[7; 100_000]);
+        let reader = tokio::spawn(async move {
+            let mut all = Vec::new();
+            far.read_to_end(&mut all).await.unwrap();
+            all.len()
+        });
+        output.shutdown().await.unwrap();
+        assert_eq!(reader.await.unwrap(), 20 + 4 + 100_000);
+    }
+}

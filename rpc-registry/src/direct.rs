@@ -1,0 +1,233 @@
+//! `direct`: the addresses are in the url, and nobody is asked.
+
+use std::{future, net::Ipv6Addr, sync::Arc};
+
+use rpc_core::{
+    BoxError, BoxFuture, ServiceInstance, Settings, register,
+    registry::{Discovery, InstanceList},
+};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// Serves every service with the same addresses, those of its url: `direct://host:port,host:port`.
+///
+/// For tests, for a first try, and for a service behind a fixed address. Each address is also the id of its instance.
+///
+/// # Examples
+///
+/// ```
+/// use rpc_registry::Direct;
+///
+/// let registry = Direct::from_url("direct://users-1:9000,[::1]:9000")?;
+/// # Ok::<(), rpc_core::BoxError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Direct {
+    addresses: Vec<String>,
+}
+
+impl Direct {
+    /// The key it is registered under. Its only setting is `url`.
+    pub const KEY: &'static str = "direct";
+
+    /// Takes the addresses from a url.
+    ///
+    /// # Errors
+    ///
+    /// When `url` is not of the form above, lists no address, or lists one twice.
+    pub fn from_url(url: &str) -> Result<Self, BoxError> {
+        let addresses = addresses(url).map_err(|fault| DirectError {
+            url: url.into(),
+            fault,
+        })?;
+        Ok(Self { addresses })
+    }
+}
+
+register!(dyn Discovery, Direct::KEY, build);
+
+impl Discovery for Direct {
+    fn lookup<'a>(&'a self, service: &'a str) -> BoxFuture<'a, Result<InstanceList, BoxError>> {
+        let instances = self
+            .addresses
+            .iter()
+            .map(|address| ServiceInstance::new(service, address));
+        Box::pin(future::ready(Ok(InstanceList::new(instances.collect()))))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    url: String,
+}
+
+fn build(settings: &Settings) -> Result<Arc<Direct>, BoxError> {
+    let Config { url } = settings.parse()?;
+    Ok(Arc::new(Direct::from_url(&url)?))
+}
+
+#[derive(Debug, Error)]
+#[error(
+    "registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets"
+)]
+struct DirectError {
+    url: String,
+    fault: Fault,
+}
+
+/// What is wrong with a url, worded so as to follow it in a sentence.
+#[derive(Debug, Error)]
+enum Fault {
+    #[error("does not begin with `direct://`")]
+    Scheme,
+    #[error("lists no address")]
+    Empty,
+    #[error("has no port in `{0}`")]
+    NoPort(String),
+    #[error("has a port in `{0}` that is not a number from 1 to 65535")]
+    BadPort(String),
+    #[error("has no valid host in `{0}`")]
+    BadHost(String),
+    #[error("lists `{0}` twice")]
+    Twice(String),
+}
+
+fn addresses(url: &str) -> Result<Vec<String>, Fault> {
+    let list = url.strip_prefix("direct://").ok_or(Fault::Scheme)?;
+    if list.is_empty() {
+        return Err(Fault::Empty);
+    }
+    let mut addresses = Vec::new();
+    for address in list.split(',') {
+        check(address)?;
+        if addresses.iter().any(|known| known == address) {
+            return Err(Fault::Twice(address.into()));
+        }
+        addresses.push(address.into());
+    }
+    Ok(addresses)
+}
+
+fn check(address: &str) -> Result<(), Fault> {
+    let (host, port) = split(address).ok_or_else(|| Fault::NoPort(address.into()))?;
+    if !is_host(host) {
+        return Err(Fault::BadHost(address.into()));
+    }
+    match port.parse::<u16>() {
+        Ok(1..) if !port.starts_with('+') => Ok(()),
+        _ => Err(Fault::BadPort(address.into())),
+    }
+}
+
+/// Splits at the last colon, which a bracket must not follow: `[::1]` has no port.
+fn split(address: &str) -> Option<(&str, &str)> {
+    address
+        .rsplit_once(':')
+        .filter(|(_, port)| !port.ends_with(']'))
+}
+
+/// Whether `host` is a name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    match host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        Some(inner) => inner.parse::<Ipv6Addr>().is_ok(),
+        None => {
+            !host.is_empty()
+                && host
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || "-._".contains(c))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, error::Error};
+
+    use rpc_core::extension::{self, ExtensionError};
+
+    use super::*;
+
+    fn registry(url: &str) -> Result<Arc<dyn Discovery>, ExtensionError> {
+        let (key, settings) = Settings::from_url(url).unwrap();
+        extension::build::<dyn Discovery>(key, &settings)
+    }
+
+    #[tokio::test]
+    async fn serves_every_service_with_its_addresses_as_ids() {
+        let registry =
+            registry("direct://a:1,10.0.0.1:65535,[::1]:80,db_1.example-x.org:9000").unwrap();
+        for service in ["users", "orders"] {
+            let expected = [
+                "a:1",
+                "10.0.0.1:65535",
+                "[::1]:80",
+                "db_1.example-x.org:9000",
+            ]
+            .map(|address| ServiceInstance::new(service, address));
+            assert_eq!(registry.lookup(service).await.unwrap().instances, expected);
+        }
+    }
+
+    #[test]
+    fn a_bad_url_is_refused_when_built_with_the_form_expected() {
+        for (url, fault) in [
+            ("direct:a:1", "does not begin with `direct://`"),
+            ("direct://", "lists no address"),
+            ("direct://a:1,", "has no port in ``"),
+            ("direct://a", "has no port in `a`"),
+            ("direct://[::1]", "has no port in `[::1]`"),
+            (
+                "direct://a:",
+                "has a port in `a:` that is not a number from 1 to 65535",
+            ),
+            (
+                "direct://a:0",
+                "has a port in `a:0` that is not a number from 1 to 65535",
+            ),
+            (
+                "direct://a:+1",
+                "has a port in `a:+1` that is not a number from 1 to 65535",
+            ),
+            (
+                "direct://a:65536",
+                "has a port in `a:65536` that is not a number from 1 to 65535",
+            ),
+            (
+                "direct://a:1/ns",
+                "has a port in `a:1/ns` that is not a number from 1 to 65535",
+            ),
+            ("direct://:1", "has no valid host in `:1`"),
+            ("direct://a:1, b:1", "has no valid host in ` b:1`"),
+            ("direct://me@a:1", "has no valid host in `me@a:1`"),
+            ("direct://::1:80", "has no valid host in `::1:80`"),
+            ("direct://[a]:80", "has no valid host in `[a]:80`"),
+            ("direct://a:1,b:1,a:1", "lists `a:1` twice"),
+        ] {
+            let error = registry(url).unwrap_err();
+            assert_eq!(
+                error.source().unwrap().to_string(),
+                format!(
+                    "registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn the_url_is_needed_and_nothing_else_is_known() {
+        let error = extension::build::<dyn Discovery>("direct", &Settings::default()).unwrap_err();
+        assert_eq!(error.source().unwrap().to_string(), "a setting is missing");
+        let settings =
+            Settings::from_table(&HashMap::from([("url", "direct://a:1"), ("weight", "1")]))
+                .unwrap();
+        let error = extension::build::<dyn Discovery>("direct", &settings).unwrap_err();
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "setting `weight` is not accepted"
+        );
+    }
+}
