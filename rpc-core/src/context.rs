@@ -138,6 +138,15 @@ impl Metadata {
         Some(format!("metadata `{start}`: key and value can have at most {limit} bytes each"))
     }
 
+    /// Takes over what is not set here.
+    pub(crate) fn inherit(&mut self, inherited: Self) {
+        for (key, value) in inherited.0 {
+            if self.get(&key).is_none() {
+                self.0.push((key, value));
+            }
+        }
+    }
+
     fn inherited(&self) -> Self {
         let pairs = self.0.iter().filter(|(key, _)| INHERITED.contains(&key.as_str()));
         Self(pairs.cloned().collect())

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An error of a plugin or any other source.
-pub type BoxError = Box<dyn Error + Send + Sync>;
+use crate::BoxError;
+
 
 /// Whether the far side may have run the method. A fault strategy repeats a call only after [`No`](Self::No), or when the
 /// method is idempotent.

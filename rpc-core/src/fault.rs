@@ -1,26 +1,42 @@
 //! The contract of fault strategies: what happens when a call fails.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
+use bytes::Bytes;
+
+use crate::error::RpcError;
 use crate::extension::extension;
+use crate::invocation::Invocation;
+use crate::{BoxFuture, Codec};
 
 /// Goes around a call and decides what its failure means for the caller.
 ///
 /// # Examples
 ///
+/// One more run after a failure that cannot have run the method:
+///
 /// ```
-/// use rpc_core::fault::FaultStrategy;
+/// use rpc_core::fault::{FaultStrategy, Next, Reply};
+/// use rpc_core::{BoxFuture, Executed, Invocation, RpcError};
 ///
 /// #[derive(Debug)]
-/// struct LetItFail;
+/// struct OnceMore;
 ///
-/// impl FaultStrategy for LetItFail {
-///     fn passes_through(&self) -> bool {
-///         true
+/// impl FaultStrategy for OnceMore {
+///     fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+///         Box::pin(async move {
+///             match next.run(call).await {
+///                 Err(error) if error.executed() == Executed::No => next.run(call).await,
+///                 result => result,
+///             }
+///         })
 ///     }
 /// }
 /// ```
 pub trait FaultStrategy: Debug + Send + Sync + 'static {
+    /// Carries the call out: [`next.run(call)`](Next::run) makes one run, as often as the strategy wishes.
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>>;
+
     /// Whether this strategy adds nothing to a call, so that calls need not go through it.
     fn passes_through(&self) -> bool {
         false
@@ -28,3 +44,44 @@ pub trait FaultStrategy: Debug + Send + Sync + 'static {
 }
 
 extension!(dyn FaultStrategy, "fault strategy", "rpc_fault");
+
+/// What a fault strategy goes around.
+#[derive(Clone, Copy)]
+pub struct Next<'a> {
+    run: &'a dyn Run,
+}
+
+/// What a [`Next`] runs.
+pub(crate) trait Run: Send + Sync {
+    /// Makes one run of `call`.
+    fn run<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>>;
+}
+
+impl<'a> Next<'a> {
+    pub(crate) fn new(run: &'a dyn Run) -> Self {
+        Self { run }
+    }
+
+    /// Makes one run: chooses an instance and sends it the request, passing over instances that refuse it unseen. Each instance gets
+    /// at most one chance in a run.
+    ///
+    /// # Errors
+    ///
+    /// When no instance could take the call, or the one that did gave no answer; [`RpcError::executed`] tells whether the method may have run.
+    pub fn run(&self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        self.run.run(call)
+    }
+}
+
+impl Debug for Next<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Next")
+    }
+}
+
+/// What an instance replied: the method's result or the service's own error, still encoded.
+#[derive(Debug)]
+pub struct Reply {
+    pub(crate) codec: Codec,
+    pub(crate) answer: Result<Bytes, Bytes>,
+}

@@ -1,4 +1,4 @@
-//! Contracts of the rpc framework, and what every plugin needs to implement them.
+//! Contracts, protocol, client and server runtime of the rpc framework.
 //!
 //! A plugin is a type that implements one of the contracts and is named by a key:
 //!
@@ -10,17 +10,53 @@
 //!
 //! [`register!`] names a plugin beside its type, in any crate; [`extension`] finds it again when a client or a server is
 //! built. This crate knows no plugin, so that a third party writes one with a single dependency.
+//!
+//! Applications use the `rpc` crate, which brings the built-in plugins and the `#[rpc_service]` macro along.
 
+// Contracts.
 pub mod extension;
 pub mod fault;
-mod instance;
 pub mod loadbalancer;
 pub mod registry;
+
+// What contracts and runtime speak of.
+mod context;
+mod error;
+mod instance;
+mod invocation;
+mod options;
+mod report;
 mod settings;
+mod status;
 
-use std::{error::Error, pin::Pin};
+// What is known of a service when it is compiled.
+mod arguments;
+mod hash_key;
+mod method;
+mod outcome;
+#[doc(hidden)]
+pub mod generated;
 
+// The runtime.
+mod client;
+mod protocol;
+mod server;
+mod transport;
+
+
+use std::error::Error;
+use std::pin::Pin;
+
+pub use client::{BuildError, Client, ClientBuilder};
+pub use context::{Context, Metadata};
+pub use error::{Code, Executed, RpcError};
 pub use instance::ServiceInstance;
+pub use invocation::Invocation;
+pub use method::Method;
+pub use options::CallOptions;
+pub use protocol::codec::Codec;
+pub use report::{Attempt, CallReport};
+pub use server::{Server, ServerBuilder, StartError};
 pub use settings::Settings;
 
 /// Any error, as the contracts return it: a plugin's own type, or `?` from whatever it calls.

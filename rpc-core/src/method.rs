@@ -1,7 +1,6 @@
 //! What is known of a service when its code is compiled.
 
 use crate::arguments::Arguments;
-use crate::error::BoxError;
 use crate::outcome::Outcome;
 use crate::protocol::shape::{Shape, ShapeError};
 
@@ -38,6 +37,84 @@ pub struct Method {
     name: &'static str,
     idempotent: bool,
     hash: Option<usize>,
-    pub(crate) arguments: fn() -> Result<Shape, ShapeError>,
-    pub(crate) outcome: fn() -> Result<Shape, ShapeError>,
+    arguments_shape: fn() -> Result<Shape, ShapeError>,
+    outcome_shape: fn() -> Result<Shape, ShapeError>,
+}
+
+impl Method {
+    /// A method with these arguments and this outcome.
+    #[must_use]
+    pub const fn new<A: Arguments, O: Outcome>(name: &'static str) -> Self {
+        Self {
+            name,
+            idempotent: false,
+            hash: None,
+            arguments_shape: Shape::of_arguments::<A>,
+            outcome_shape: O::shape,
+        }
+    }
+
+    /// The same method, which may run twice for one call.
+    #[must_use]
+    pub const fn idempotent(mut self) -> Self {
+        self.idempotent = true;
+        self
+    }
+
+    /// The same method, whose argument at `position` is the hash key.
+    #[must_use]
+    pub const fn hash(mut self, position: usize) -> Self {
+        self.hash = Some(position);
+        self
+    }
+
+    /// The name that both sides use.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it may run twice for one call.
+    #[must_use]
+    pub const fn is_idempotent(&self) -> bool {
+        self.idempotent
+    }
+
+    /// The position of the argument that is the hash key.
+    pub(crate) const fn hash_argument(&self) -> Option<usize> {
+        self.hash
+    }
+
+    pub(crate) fn arguments_shape(&self) -> Result<Shape, ShapeError> {
+        (self.arguments_shape)()
+    }
+
+    pub(crate) fn outcome_shape(&self) -> Result<Shape, ShapeError> {
+        (self.outcome_shape)()
+    }
+}
+
+/// The position of the method of this name, found when the calling code is compiled.
+///
+/// # Panics
+///
+/// If there is none.
+#[must_use]
+pub const fn ordinal(methods: &[Method], name: &str) -> usize {
+    let mut position = 0;
+    while position < methods.len() {
+        if equal(methods[position].name.as_bytes(), name.as_bytes()) {
+            return position;
+        }
+        position += 1;
+    }
+    panic!("no method of this name")
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }

@@ -8,6 +8,12 @@ use bytes::Bytes;
 use crate::context::Metadata;
 use crate::report::{CallReport, Observer};
 
+/// How long a call may take unless something else is asked for.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Longer times count as this, so that no sum of a clock overflows.
+pub(crate) const LONGEST_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
 /// Options of the calls of one stub, given by the stub's `with`. What is not set is the client's.
 ///
 /// # Examples

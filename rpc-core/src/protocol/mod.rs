@@ -12,11 +12,15 @@
 //! ```
 //!
 //! All integers are little-endian. [`frame`] knows the header, [`hello`] and [`message`] know the payloads,
-//! [`wire`] reads and writes the fields they are made of.
+//! [`wire`] reads and writes the fields they are made of. [`codec`] turns values into bodies and back, [`guard`] watches over it, and
+//! [`shape`] tells in words how a type looks in a body.
 
+pub(crate) mod codec;
 pub(crate) mod frame;
+mod guard;
 pub(crate) mod hello;
 pub(crate) mod message;
+pub(crate) mod shape;
 mod wire;
 
 pub(crate) use wire::Malformed;

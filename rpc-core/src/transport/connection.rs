@@ -27,8 +27,8 @@ use crate::protocol::message::{self, Description, RequestHead, Response};
 
 /// Silence after which a connection with waiting calls is pinged.
 const QUIET_BUSY: Duration = Duration::from_secs(1);
-/// Silence after which an idle connection is pinged.
-const QUIET_IDLE: Duration = Duration::from_secs(10);
+/// Every connection is pinged at least this often, so that the server knows that the client is alive.
+const PING_EVERY: Duration = Duration::from_secs(10);
 /// A pinged peer that sends nothing for this long is dead.
 const PONG_WITHIN: Duration = Duration::from_secs(1);
 
@@ -102,6 +102,8 @@ pub(crate) enum Refusal {
     Leaving,
     #[error("all {0} calls that the server allows are in flight")]
     Full(u32),
+    #[error("the connection has no room for another request")]
+    NoRoom,
     #[error("the connection was lost before the request was sent")]
     Lost,
     #[error("the request has {length} bytes, the server accepts at most {limit} in a frame")]
@@ -189,9 +191,7 @@ impl Connection {
 
     /// Waits until the output takes another frame. Cancel safe.
     pub(crate) async fn room(&self) {
-        if !self.shared.output.has_room() {
-            self.shared.output.room().await;
-        }
+        self.shared.output.room().await;
     }
 }
 
@@ -248,6 +248,9 @@ impl Shared {
             LEAVING => return Err(Refusal::Leaving),
             CLOSED => return Err(Refusal::Lost),
             _ => {}
+        }
+        if !queue.has_room() {
+            return Err(Refusal::NoRoom);
         }
         let frame = OutgoingFrame::new(outgoing, deadline);
         let (length, limit) = (frame.len(), self.welcome.max_frame);
@@ -376,17 +379,14 @@ impl Shared {
     async fn sweep(&self) -> LostCause {
         let mut batch = Batch::default();
         let mut busy_since = None;
-        let mut pinged = None;
+        let mut liveness = Liveness { ping_at: self.opened + PING_EVERY, pinged: None };
         loop {
             match busy_since {
                 Some(_) => tokio::time::sleep(TICK).await,
-                None => {
-                    let next = pinged.map_or(self.last_read() + QUIET_IDLE, |at| at + PONG_WITHIN);
-                    tokio::select! {
-                        () = self.wants_sweep.notified() => {}
-                        () = tokio::time::sleep_until(next) => {}
-                    }
-                }
+                None => tokio::select! {
+                    () = self.wants_sweep.notified() => {}
+                    () = tokio::time::sleep_until(liveness.next()) => {}
+                },
             }
             let now = Instant::now();
             busy_since = match self.pending.sweep(now, &mut batch.expired, &mut batch.wakers) {
@@ -396,23 +396,13 @@ impl Shared {
             self.cancel(&batch.expired);
             batch.expired.clear();
             batch.wakers.drain(..).for_each(Waker::wake);
-
-            let last_read = self.last_read();
-            if pinged.is_some_and(|at| last_read >= at) {
-                pinged = None;
-            }
-            let quiet_at = match busy_since {
-                Some(since) => last_read.max(since) + QUIET_BUSY,
-                None => last_read + QUIET_IDLE,
-            };
-            match pinged {
-                Some(at) if now >= at + PONG_WITHIN => return LostCause::Silent,
+            match liveness.check(now, self.last_read(), busy_since) {
+                Peer::Dead => return LostCause::Silent,
                 // After the echo, the protocol allows no pings.
-                None if now >= quiet_at && self.phase.load(Ordering::Relaxed) == OPEN => {
+                Peer::WantsPing if self.phase.load(Ordering::Relaxed) == OPEN => {
                     self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
-                    pinged = Some(now);
                 }
-                _ => {}
+                Peer::WantsPing | Peer::Alive => {}
             }
         }
     }
@@ -423,6 +413,41 @@ impl Shared {
 
     fn nanos(&self, at: Instant) -> u64 {
         at.duration_since(self.opened).as_nanos() as u64
+    }
+}
+
+/// When to ping, and how long to wait for a sign of life.
+struct Liveness {
+    ping_at: Instant,
+    /// When a ping was sent that nothing has followed yet.
+    pinged: Option<Instant>,
+}
+
+enum Peer {
+    Alive,
+    WantsPing,
+    Dead,
+}
+
+impl Liveness {
+    fn next(&self) -> Instant {
+        self.pinged.map_or(self.ping_at, |at| at + PONG_WITHIN)
+    }
+
+    fn check(&mut self, now: Instant, last_read: Instant, busy_since: Option<Instant>) -> Peer {
+        if self.pinged.is_some_and(|at| last_read >= at) {
+            self.pinged = None;
+        }
+        let is_quiet = busy_since.is_some_and(|since| now >= last_read.max(since) + QUIET_BUSY);
+        match self.pinged {
+            Some(at) if now >= at + PONG_WITHIN => Peer::Dead,
+            None if is_quiet || now >= self.ping_at => {
+                self.ping_at = now + PING_EVERY;
+                self.pinged = Some(now);
+                Peer::WantsPing
+            }
+            _ => Peer::Alive,
+        }
     }
 }
 

@@ -136,7 +136,7 @@ impl Output {
 
     /// Whether a sender may queue a frame now, or must wait for [`room`](Self::room).
     pub(crate) fn has_room(&self) -> bool {
-        lock(&self.state).has_room()
+        self.lock().has_room()
     }
 
     /// Waits until a sender may queue a frame, or the output is closed. Cancel safe.
@@ -304,6 +304,11 @@ impl Queue<'_> {
             }
         }
         state.queue.push_back(Segment::Shared(body));
+    }
+
+    /// Whether a sender may queue a frame now, or must wait for [`Output::room`].
+    pub(crate) fn has_room(&self) -> bool {
+        self.state.has_room()
     }
 
     /// How many bytes will have been accepted once everything queued so far has been.

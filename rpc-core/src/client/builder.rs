@@ -1,0 +1,182 @@
+//! How a client is configured.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Client;
+use super::pool::Pool;
+use crate::extension::{self, ExtensionError};
+use crate::fault::FaultStrategy;
+use crate::loadbalancer::LoadBalancer;
+use crate::options::DEFAULT_TIMEOUT;
+use crate::protocol::frame::DEFAULT_MAX_FRAME;
+use crate::registry::Discovery;
+use crate::report::{CallReport, Observer};
+use crate::transport::connect::{Connect, Tcp};
+use crate::{BoxError, Settings};
+
+/// The load balancer that is used unless another is named.
+const DEFAULT_LOAD_BALANCER: &str = "roundRobin";
+/// The fault strategy that is used unless another is named.
+const DEFAULT_FAULT: &str = "failFast";
+/// How long connecting may take, the exchange of hellos included, unless it is told otherwise. Below the second after which TCP repeats
+/// its first packet: another instance answers sooner.
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Configures a [`Client`].
+#[derive(Debug)]
+#[must_use = "a client is made by `build`"]
+pub struct ClientBuilder {
+    registry: Option<String>,
+    load_balancer: String,
+    fault: String,
+    timeout: Duration,
+    connect_timeout: Duration,
+    max_frame: u32,
+    observer: Option<Observer>,
+    connect: Arc<dyn Connect>,
+}
+
+/// Why a client or a stub could not be built: a mistake in what was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No registry was named.
+    #[error("no registry is named; name one with `ClientBuilder::registry`, such as `direct://localhost:9000`; registered: {}", .0.join(", "))]
+    NoRegistry(Vec<&'static str>),
+    /// The registry's URL is none.
+    #[error("the registry cannot be told from its url")]
+    Url(#[source] BoxError),
+    /// A plugin is unknown or refuses its settings.
+    #[error(transparent)]
+    Plugin(#[from] ExtensionError),
+    /// A type of the service cannot travel.
+    #[error("`{service}.{method}`: the {part} cannot travel")]
+    Type {
+        /// The service.
+        service: &'static str,
+        /// The method.
+        method: &'static str,
+        /// Arguments or result.
+        part: &'static str,
+        /// What was met in the type.
+        source: BoxError,
+    },
+}
+
+/// What all channels of a client share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) registry: String,
+    pub(super) discovery: Arc<dyn Discovery>,
+    load_balancer: String,
+    fault: String,
+    pub(super) timeout: Duration,
+    pub(super) max_frame: u32,
+    pub(super) observer: Option<Observer>,
+    pub(super) pool: Pool,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            registry: None,
+            load_balancer: DEFAULT_LOAD_BALANCER.into(),
+            fault: DEFAULT_FAULT.into(),
+            timeout: DEFAULT_TIMEOUT,
+            connect_timeout: DEFAULT_CONNECT_TIMEOUT,
+            max_frame: DEFAULT_MAX_FRAME,
+            observer: None,
+            connect: Arc::new(Tcp),
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Where instances are found: the URL of a registry, whose scheme is the registry's key, such as `direct://localhost:9000`. Required.
+    pub fn registry(mut self, url: impl Into<String>) -> Self {
+        self.registry = Some(url.into());
+        self
+    }
+
+    /// The load balancer, by key. Default: `roundRobin`.
+    pub fn load_balancer(mut self, key: impl Into<String>) -> Self {
+        self.load_balancer = key.into();
+        self
+    }
+
+    /// The fault strategy, by key. Default: `failFast`.
+    pub fn fault(mut self, key: impl Into<String>) -> Self {
+        self.fault = key.into();
+        self
+    }
+
+    /// How long a call may take, all attempts together. Default: 3 s. It is sent along, so that the server stops then too.
+    ///
+    /// A call ends at most 10 ms after it, never before.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How long connecting to an instance may take, the exchange of hellos included, before the call passes on to another one.
+    /// Default: 500 ms.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// The longest request that is sent and the longest answer that is accepted, in bytes. Default: 8 MiB.
+    pub fn max_frame(mut self, bytes: u32) -> Self {
+        self.max_frame = bytes;
+        self
+    }
+
+    /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task and should return soon.
+    pub fn observe(mut self, observe: impl Fn(&CallReport) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Observer(Arc::new(observe)));
+        self
+    }
+
+    /// Reaches addresses by other means than TCP.
+    #[cfg(test)]
+    pub(crate) fn connect(mut self, connect: impl Connect) -> Self {
+        self.connect = Arc::new(connect);
+        self
+    }
+
+    /// Makes the client. Nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// When no registry is named, or a plugin is unknown or refuses its settings.
+    pub fn build(self) -> Result<Client, BuildError> {
+        let url = self.registry.ok_or_else(|| BuildError::NoRegistry(extension::keys::<dyn Discovery>()))?;
+        let (key, settings) = Settings::from_url(&url).map_err(BuildError::Url)?;
+        let discovery = extension::build::<dyn Discovery>(key, &settings)?;
+        let shared = Shared {
+            discovery,
+            load_balancer: self.load_balancer,
+            fault: self.fault,
+            timeout: self.timeout,
+            max_frame: self.max_frame,
+            observer: self.observer,
+            pool: Pool::new(self.connect, self.connect_timeout, self.max_frame),
+            registry: url,
+        };
+        // Each channel builds its own; that they can be built at all is known now.
+        shared.load_balancer()?;
+        shared.fault()?;
+        Ok(Client { shared: Arc::new(shared), channels: Arc::default() })
+    }
+}
+
+impl Shared {
+    pub(super) fn load_balancer(&self) -> Result<Arc<dyn LoadBalancer>, ExtensionError> {
+        extension::build(&self.load_balancer, &Settings::default())
+    }
+
+    pub(super) fn fault(&self) -> Result<Arc<dyn FaultStrategy>, ExtensionError> {
+        extension::build(&self.fault, &Settings::default())
+    }
+}

@@ -1,0 +1,242 @@
+//! The way from a client to one service.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::builder::{BuildError, Shared};
+use super::snapshot::Snapshot;
+use crate::Codec;
+use crate::arguments::Arguments;
+use crate::context;
+use crate::error::{Code, Executed, RpcError};
+use crate::fault::{FaultStrategy, Next, Reply};
+use crate::invocation::Invocation;
+use crate::loadbalancer::LoadBalancer;
+use crate::method::ServiceDescriptor;
+use crate::options::{CallOptions, LONGEST_TIMEOUT};
+use crate::outcome::{self, Outcome};
+use crate::protocol::codec::Encoder;
+use crate::protocol::frame::HEADER;
+use crate::report::{CallReport, Observer};
+use crate::transport::lock;
+
+/// What the macro generates for consumers: a type that implements the service's trait over a [`Channel`].
+pub trait Stub: Sized {
+    /// The service.
+    const SERVICE: &'static ServiceDescriptor;
+
+    /// A stub over this channel.
+    fn from_channel(channel: Channel) -> Self;
+}
+
+/// What a stub calls through. Cheap to clone.
+#[derive(Clone)]
+pub struct Channel {
+    core: Arc<Core>,
+    options: Arc<CallOptions>,
+}
+
+/// One service as one client sees it: its strategies and its instances.
+pub(super) struct Core {
+    service: &'static ServiceDescriptor,
+    pub(super) shapes: Box<[MethodShape]>,
+    pub(super) shared: Arc<Shared>,
+    balancer: Arc<dyn LoadBalancer>,
+    /// `None` if calls go straight down.
+    fault: Option<Arc<dyn FaultStrategy>>,
+    snapshot: OnceCell<Snapshot>,
+}
+
+/// A method's types as this side knows them.
+#[derive(Debug)]
+pub(super) struct MethodShape {
+    pub(super) fingerprints: (u64, u64),
+    pub(super) arguments: String,
+    pub(super) outcome: String,
+}
+
+impl Channel {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core, options: Arc::default() }
+    }
+
+    /// The same channel, with these options in place of its own.
+    #[must_use]
+    pub fn with(&self, options: CallOptions) -> Self {
+        Self { core: Arc::clone(&self.core), options: Arc::new(options) }
+    }
+
+    /// Calls the method with this ordinal. Dropping the future cancels the call, here and on the server.
+    pub async fn call<A: Arguments, O: Outcome>(&self, ordinal: usize, arguments: A) -> O {
+        let core = &*self.core;
+        let invocation = match self.encode(ordinal, &arguments) {
+            Ok((body, key)) => self.invocation(ordinal, body, key),
+            Err(error) => return O::failed(error),
+        };
+        drop(arguments);
+        match core.execute(&invocation).await {
+            Ok(reply) => O::decode(&reply).unwrap_or_else(|error| {
+                O::failed(outcome::undecodable(error, invocation.service(), invocation.method().name()))
+            }),
+            Err(error) => O::failed(error),
+        }
+    }
+
+    /// The encoded arguments, and the hash key if the balancer wants one.
+    fn encode<A: Arguments>(&self, ordinal: usize, arguments: &A) -> Result<(Bytes, Option<Bytes>), RpcError> {
+        let failed = |error| {
+            let message = format!("`{}`: the arguments cannot be encoded", self.core.name(ordinal));
+            RpcError::with_code(Code::Codec, Executed::No, message).with_source(error)
+        };
+        let mut encoder = Encoder::new(Codec::Bincode);
+        arguments.encode(&mut encoder).map_err(failed)?;
+        let body = encoder.finish();
+        if !self.core.balancer.uses_key() {
+            return Ok((body, None));
+        }
+        let key = match (&self.options.hash_key, self.core.service.methods()[ordinal].hash_argument()) {
+            (Some(key), _) => Some(key.clone()),
+            (None, Some(position)) => Some(arguments.hash_key(position).map_err(failed)?),
+            (None, None) => (!body.is_empty()).then(|| body.clone()),
+        };
+        Ok((body, key))
+    }
+
+    fn invocation(&self, ordinal: usize, body: Bytes, key: Option<Bytes>) -> Invocation {
+        let started = Instant::now();
+        let timeout = self.options.timeout.unwrap_or(self.core.shared.timeout);
+        let mut deadline = started + timeout.min(LONGEST_TIMEOUT);
+        let mut metadata = self.options.metadata.clone();
+        if let Some((inherited_deadline, inherited)) = context::inherited() {
+            deadline = deadline.min(inherited_deadline);
+            metadata.inherit(inherited);
+        }
+        Invocation {
+            service: self.core.service,
+            ordinal,
+            codec: Codec::Bincode,
+            body,
+            key,
+            metadata,
+            started,
+            deadline,
+            attempts: Mutex::default(),
+            observer: self.options.observer.clone(),
+            observed: self.options.observer.is_some() || self.core.shared.observer.is_some(),
+        }
+    }
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel").field("service", &self.core.service.name()).finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    pub(super) fn new(service: &'static ServiceDescriptor, shared: Arc<Shared>) -> Result<Self, BuildError> {
+        let shapes = (0..service.methods().len()).map(|ordinal| MethodShape::new(service, ordinal));
+        let shapes = shapes.collect::<Result<_, _>>()?;
+        let balancer = shared.load_balancer()?;
+        let fault = Some(shared.fault()?).filter(|fault| !fault.passes_through());
+        Ok(Self { service, shapes, shared, balancer, fault, snapshot: OnceCell::new() })
+    }
+
+    pub(super) fn service(&self) -> &'static ServiceDescriptor {
+        self.service
+    }
+
+    /// `service.method`, for messages.
+    pub(super) fn name(&self, ordinal: usize) -> String {
+        format!("{}.{}", self.service.name(), self.service.methods()[ordinal].name())
+    }
+
+    async fn execute(&self, call: &Invocation) -> Result<Reply, RpcError> {
+        let result = match self.refuse(call) {
+            Some(error) => Err(error),
+            None => match &self.fault {
+                None => self.run(call).await,
+                Some(fault) => fault.call(call, Next::new(self)).await,
+            },
+        };
+        if call.observed {
+            self.report(call, &result);
+        }
+        result
+    }
+
+    /// What no instance needs to be asked for.
+    fn refuse(&self, call: &Invocation) -> Option<RpcError> {
+        let (length, limit) = (HEADER + call.body.len(), self.shared.max_frame as usize);
+        if length > limit {
+            let message = format!("`{}`: the request has {length} bytes, this client sends at most {limit} in a frame", self.name(call.ordinal));
+            return Some(RpcError::with_code(Code::TooLarge, Executed::No, message));
+        }
+        let misfit = call.metadata.misfit()?;
+        let message = format!("`{}`: {misfit}", self.name(call.ordinal));
+        Some(RpcError::with_code(Code::BadRequest, Executed::No, message))
+    }
+
+    fn report(&self, call: &Invocation, result: &Result<Reply, RpcError>) {
+        let report = CallReport {
+            service: call.service(),
+            method: call.method().name(),
+            elapsed: call.started.elapsed(),
+            attempts: std::mem::take(&mut *lock(&call.attempts)),
+            error: result.as_ref().err().map(RpcError::code),
+            executed: result.as_ref().map_or_else(RpcError::executed, |_| Executed::Yes),
+        };
+        for Observer(observe) in [&self.shared.observer, &call.observer].into_iter().flatten() {
+            observe(&report);
+        }
+    }
+
+    /// The service's instances. The first call looks them up, and those that come meanwhile wait for it.
+    pub(super) async fn snapshot(&self, call: &Invocation) -> Result<&Snapshot, RpcError> {
+        if let Some(snapshot) = self.snapshot.get() {
+            return Ok(snapshot);
+        }
+        let lookup = self.snapshot.get_or_try_init(async || {
+            let list = self.shared.discovery.lookup(self.service.name()).await?;
+            Ok(Snapshot::new(list, &*self.balancer, &self.shared.pool))
+        });
+        match tokio::time::timeout_at(call.deadline, lookup).await {
+            Ok(Ok(snapshot)) => Ok(snapshot),
+            Ok(Err(source)) => {
+                let message = format!("service `{}` cannot be looked up in registry `{}`", self.service.name(), self.shared.registry);
+                let source: crate::BoxError = source;
+                Err(RpcError::with_code(Code::Unavailable, Executed::No, message).with_source(source))
+            }
+            Err(_) => Err(self.late(call, Executed::No, "while the registry was asked")),
+        }
+    }
+
+    /// The error of a call whose deadline passed.
+    pub(super) fn late(&self, call: &Invocation, executed: Executed, when: &str) -> RpcError {
+        let timeout = call.deadline - call.started;
+        RpcError::with_code(Code::DeadlineExceeded, executed, format!("`{}`: {timeout:?} passed {when}", self.name(call.ordinal)))
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").field("service", &self.service.name()).field("snapshot", &self.snapshot).finish_non_exhaustive()
+    }
+}
+
+impl MethodShape {
+    fn new(service: &'static ServiceDescriptor, ordinal: usize) -> Result<Self, BuildError> {
+        let method = &service.methods()[ordinal];
+        let (service, method_name) = (service.name(), method.name());
+        let arguments = method.arguments_shape();
+        let arguments = arguments.map_err(|source| BuildError::Type { service, method: method_name, part: "arguments", source: source.into() })?;
+        let outcome = method.outcome_shape();
+        let outcome = outcome.map_err(|source| BuildError::Type { service, method: method_name, part: "result", source: source.into() })?;
+        let fingerprints = (arguments.fingerprint(), outcome.fingerprint());
+        Ok(Self { fingerprints, arguments: arguments.text, outcome: outcome.text })
+    }
+}

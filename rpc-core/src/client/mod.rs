@@ -1,0 +1,81 @@
+//! The consumer's side: from a stub to a connection.
+//!
+//! ```text
+//! stub -> Channel -> fault strategy -> run -> Snapshot, pick -> Link, Route -> Peer -> Connection
+//! ```
+
+mod builder;
+mod channel;
+mod pool;
+mod route;
+mod run;
+mod snapshot;
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+pub use builder::{BuildError, ClientBuilder};
+pub use channel::{Channel, Stub};
+
+use builder::Shared;
+use channel::Core;
+
+use crate::method::ServiceDescriptor;
+use crate::transport::lock;
+
+/// The consumer's side of all services: what to call and how. Cheap to clone; build one for a program.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use rpc_core::{Client, generated::Stub};
+/// # fn run<UserServiceStub: Stub>() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder().registry("direct://10.0.0.1:9000,10.0.0.2:9000").build()?;
+/// let users: UserServiceStub = client.stub()?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    /// One channel a service, made when the first stub is.
+    channels: Arc<Mutex<Vec<Arc<Core>>>>,
+}
+
+impl Client {
+    /// Begins to configure a client.
+    #[must_use]
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+
+    /// A stub for the service of this type. Stubs of the same service share what they know of its instances.
+    ///
+    /// Nothing is sent: the first call looks the service up and connects.
+    ///
+    /// # Errors
+    ///
+    /// When a type of the service cannot travel, or a plugin refuses to be built.
+    ///
+    /// # Panics
+    ///
+    /// Never outside of a Tokio runtime's absence: a stub may be made anywhere, but called only within a runtime.
+    pub fn stub<S: Stub>(&self) -> Result<S, BuildError> {
+        Ok(S::from_channel(Channel::new(self.core(S::SERVICE)?)))
+    }
+
+    fn core(&self, service: &'static ServiceDescriptor) -> Result<Arc<Core>, BuildError> {
+        let mut channels = lock(&self.channels);
+        if let Some(core) = channels.iter().find(|core| std::ptr::eq(core.service(), service)) {
+            return Ok(Arc::clone(core));
+        }
+        let core = Arc::new(Core::new(service, Arc::clone(&self.shared))?);
+        channels.push(Arc::clone(&core));
+        Ok(core)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
+    }
+}

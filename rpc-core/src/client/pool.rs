@@ -1,0 +1,165 @@
+//! The connections of a client: one a address, shared by all its channels.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::transport::connect::Connect;
+use crate::transport::connection::{Connection, OpenError};
+use crate::transport::lock;
+
+/// Pause after the first failure to connect; it doubles with each further one.
+const FIRST_BACK_OFF: Duration = Duration::from_millis(100);
+/// The longest pause.
+const LAST_BACK_OFF: Duration = Duration::from_secs(5);
+
+/// All peers that a channel knows.
+#[derive(Debug)]
+pub(super) struct Pool {
+    dialer: Arc<Dialer>,
+    peers: Mutex<HashMap<String, Weak<Peer>>>,
+}
+
+/// How to connect.
+#[derive(Debug)]
+struct Dialer {
+    connect: Arc<dyn Connect>,
+    timeout: Duration,
+    max_frame: u32,
+}
+
+/// One address, and the connection to it.
+#[derive(Debug)]
+pub(super) struct Peer {
+    address: String,
+    dialer: Arc<Dialer>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    link: Link,
+    /// Failures to connect in a row.
+    failures: u32,
+    /// Until when connecting is better left alone, and why.
+    back_off: Option<(Instant, ConnectError)>,
+}
+
+#[derive(Debug, Default)]
+enum Link {
+    #[default]
+    Idle,
+    /// One connect for all that wait; the task is owned here.
+    Connecting(watch::Receiver<Option<Connected>>, #[allow(dead_code, reason = "held so that the task ends with its peer")] AbortOnDropHandle<()>),
+    Open(Arc<Connection>),
+}
+
+type Connected = Result<Arc<Connection>, ConnectError>;
+
+/// Why an address could not be connected to; shared by all that waited.
+#[derive(Debug, Clone)]
+pub(super) struct ConnectError(Arc<str>);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Pool {
+    pub(super) fn new(connect: Arc<dyn Connect>, timeout: Duration, max_frame: u32) -> Self {
+        let dialer = Arc::new(Dialer { connect, timeout, max_frame });
+        Self { dialer, peers: Mutex::default() }
+    }
+
+    /// The peer at `address`, the same for everyone.
+    pub(super) fn peer(&self, address: &str) -> Arc<Peer> {
+        let mut peers = lock(&self.peers);
+        if let Some(peer) = peers.get(address).and_then(Weak::upgrade) {
+            return peer;
+        }
+        peers.retain(|_, peer| peer.strong_count() > 0);
+        let peer = Arc::new(Peer {
+            address: address.to_owned(),
+            dialer: Arc::clone(&self.dialer),
+            state: Mutex::default(),
+        });
+        peers.insert(address.to_owned(), Arc::downgrade(&peer));
+        peer
+    }
+}
+
+impl Peer {
+    /// Why connecting is better left alone for now, if so.
+    pub(super) fn back_off(&self) -> Option<ConnectError> {
+        let state = lock(&self.state);
+        let (until, error) = state.back_off.as_ref()?;
+        (Instant::now() < *until).then(|| error.clone())
+    }
+
+    /// A connection that takes new calls: the open one, or a new one. Whoever comes while it is being made waits for the same.
+    /// Cancel safe.
+    pub(super) async fn connection(self: &Arc<Self>) -> Connected {
+        let mut connected = {
+            let mut state = lock(&self.state);
+            match &state.link {
+                Link::Open(connection) if !connection.is_spent() => return Ok(Arc::clone(connection)),
+                // A closed channel without a result: the runtime dropped the task.
+                Link::Connecting(connected, _) if connected.has_changed().is_ok() => connected.clone(),
+                _ => self.begin(&mut state),
+            }
+        };
+        match connected.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(result)) => result.clone(),
+            _ => Err(ConnectError("the task that connects was dropped".into())),
+        }
+    }
+
+    fn begin(self: &Arc<Self>, state: &mut State) -> watch::Receiver<Option<Connected>> {
+        let (sender, receiver) = watch::channel(None);
+        let (peer, address, dialer) = (Arc::downgrade(self), self.address.clone(), Arc::clone(&self.dialer));
+        let task = tokio::spawn(async move {
+            let result = dialer.open(&address).await.map(Arc::new);
+            if let Some(peer) = peer.upgrade() {
+                peer.settle(&result);
+            }
+            sender.send_replace(Some(result));
+        });
+        state.link = Link::Connecting(receiver.clone(), AbortOnDropHandle::new(task));
+        receiver
+    }
+
+    fn settle(&self, result: &Connected) {
+        let mut state = lock(&self.state);
+        match result {
+            Ok(connection) => {
+                tracing::debug!(address = self.address, instance = connection.welcome().instance, "connected");
+                *state = State { link: Link::Open(Arc::clone(connection)), ..State::default() };
+            }
+            Err(error) => {
+                tracing::debug!(address = self.address, %error, "cannot connect");
+                let pause = FIRST_BACK_OFF.saturating_mul(1 << state.failures.min(16)).min(LAST_BACK_OFF);
+                state.failures += 1;
+                state.back_off = Some((Instant::now() + pause, error.clone()));
+                state.link = Link::Idle;
+            }
+        }
+    }
+}
+
+impl Dialer {
+    async fn open(&self, address: &str) -> Result<Connection, ConnectError> {
+        let opening = async { Connection::open(self.connect.connect(address).await?, self.max_frame).await };
+        match tokio::time::timeout(self.timeout, opening).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(OpenError::Io(error))) => Err(ConnectError(format!("cannot connect: {error}").into())),
+            Ok(Err(error)) => Err(ConnectError(error.to_string().into())),
+            Err(_) => Err(ConnectError(format!("no connection within {:?}", self.timeout).into())),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! From an endpoint to a connection, and from a method to its number there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::channel::MethodShape;
+use super::pool::{ConnectError, Peer};
+use crate::error::Code;
+use crate::method::ServiceDescriptor;
+use crate::protocol::shape;
+use crate::transport::connection::{Connection, Outgoing, Refusal};
+use crate::transport::pending::Answer;
+
+/// An endpoint's way to its connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    peer: Arc<Peer>,
+    route: ArcSwapOption<Route>,
+}
+
+/// A connection, and where a service's methods are on it.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) connection: Arc<Connection>,
+    methods: Box<[Place]>,
+}
+
+/// Where a method is in a server's table.
+#[derive(Debug)]
+enum Place {
+    At(u32),
+    NoService,
+    NoMethod,
+    /// It is there, but with other types; what differs is asked for once.
+    OtherTypes { number: u32, difference: OnceCell<String> },
+}
+
+/// Why an instance is passed over: it cannot have seen the request.
+#[derive(Debug, Clone)]
+pub(super) struct Cause {
+    pub(super) code: Code,
+    pub(super) text: String,
+}
+
+impl Cause {
+    fn new(code: Code, text: impl ToString) -> Self {
+        Self { code, text: text.to_string() }
+    }
+}
+
+impl From<ConnectError> for Cause {
+    fn from(error: ConnectError) -> Self {
+        Self::new(Code::Unavailable, error)
+    }
+}
+
+impl From<Refusal> for Cause {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal {
+            Refusal::Full(_) => Code::Overloaded,
+            Refusal::TooLarge { .. } => Code::TooLarge,
+            Refusal::NoRoom | Refusal::Leaving | Refusal::Lost => Code::Unavailable,
+        };
+        Self::new(code, refusal)
+    }
+}
+
+impl Link {
+    pub(super) fn new(peer: Arc<Peer>) -> Self {
+        Self { peer, route: ArcSwapOption::empty() }
+    }
+
+    /// Whether a call of this method may be sent here now; else why not.
+    pub(super) fn admits(&self, ordinal: usize) -> Result<(), Cause> {
+        match &*self.route.load() {
+            // Leaving or lost: whether a new connection is worth a try is the peer's to say.
+            Some(route) if !route.connection.is_spent() => {
+                route.methods[ordinal].cause()?;
+                route.connection.admits().map_err(Cause::from)
+            }
+            _ => self.peer.back_off().map_or(Ok(()), |error| Err(error.into())),
+        }
+    }
+
+    /// Whether nothing but a recent failure to connect speaks against sending a call of this method here.
+    pub(super) fn is_worth_a_try(&self) -> bool {
+        self.open_route().is_none()
+    }
+
+    /// The route over the open connection, if there is one.
+    pub(super) fn open_route(&self) -> Option<Arc<Route>> {
+        self.route.load_full().filter(|route| !route.connection.is_spent())
+    }
+
+    /// Connects, if need be. Cancel safe.
+    pub(super) async fn connect(&self, service: &ServiceDescriptor, shapes: &[MethodShape]) -> Result<Arc<Route>, Cause> {
+        let connection = self.peer.connection().await?;
+        if let Some(route) = self.open_route()
+            && Arc::ptr_eq(&route.connection, &connection)
+        {
+            return Ok(route);
+        }
+        let route = Arc::new(Route::new(connection, service, shapes));
+        self.route.store(Some(Arc::clone(&route)));
+        Ok(route)
+    }
+}
+
+impl Route {
+    fn new(connection: Arc<Connection>, service: &ServiceDescriptor, shapes: &[MethodShape]) -> Self {
+        let table = connection.welcome().methods.iter().zip(0..);
+        let offered: HashMap<_, _> = table
+            .filter(|(entry, _)| entry.service == service.name())
+            .map(|(entry, number)| (entry.method.as_str(), (entry, number)))
+            .collect();
+        let place = |(method, ours): (&crate::Method, &MethodShape)| match offered.get(method.name()) {
+            None if offered.is_empty() => Place::NoService,
+            None => Place::NoMethod,
+            Some((theirs, number)) if ours.fingerprints == (theirs.arguments, theirs.outcome) => Place::At(*number),
+            Some((_, number)) => Place::OtherTypes { number: *number, difference: OnceCell::new() },
+        };
+        let methods = service.methods().iter().zip(shapes).map(place).collect();
+        Self { connection, methods }
+    }
+
+    /// The number of a method in the server's table; else why it has none. Asks the server what differs, if types do. Cancel safe.
+    pub(super) async fn number(&self, ordinal: usize, ours: &MethodShape, deadline: Instant) -> Result<u32, Cause> {
+        let place = &self.methods[ordinal];
+        match place {
+            Place::At(number) => return Ok(*number),
+            Place::OtherTypes { number, difference } => {
+                difference.get_or_init(|| self.ask_for_difference(*number, ours, deadline)).await;
+            }
+            Place::NoService | Place::NoMethod => {}
+        }
+        place.cause().and(Err(Cause::new(Code::SchemaMismatch, "its types differ")))
+    }
+
+    async fn ask_for_difference(&self, method: u32, ours: &MethodShape, deadline: Instant) -> String {
+        match self.connection.call(Outgoing::Describe { method }, deadline).await {
+            Ok(Answer::Description(Ok(theirs))) => {
+                let arguments = shape::difference(&ours.arguments, &theirs.arguments);
+                let outcome = shape::difference(&ours.outcome, &theirs.outcome);
+                let parts = [("arguments", arguments), ("result", outcome)];
+                let parts = parts.iter().filter(|(_, difference)| !difference.is_empty());
+                parts.map(|(part, difference)| format!("{part}: {difference}")).collect::<Vec<_>>().join("; ")
+            }
+            other => format!("what differs could not be learned ({other:?})"),
+        }
+    }
+}
+
+impl Place {
+    fn cause(&self) -> Result<(), Cause> {
+        match self {
+            Self::At(_) => Ok(()),
+            Self::NoService => Err(Cause::new(Code::ServiceNotFound, "it does not have the service")),
+            Self::NoMethod => Err(Cause::new(Code::MethodNotFound, "it does not have the method")),
+            // Not asked yet: the first call that comes here does.
+            Self::OtherTypes { difference, .. } => match difference.get() {
+                None => Ok(()),
+                Some(difference) => Err(Cause::new(Code::SchemaMismatch, format!("its types differ: {difference}"))),
+            },
+        }
+    }
+}

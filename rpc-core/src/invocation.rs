@@ -1,0 +1,49 @@
+//! One call on its way.
+
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::Codec;
+use crate::context::Metadata;
+use crate::method::{Method, ServiceDescriptor};
+use crate::report::{Attempt, Observer};
+
+/// One call of one method, as a fault strategy sees it. The arguments are encoded, and shared by all attempts.
+#[derive(Debug)]
+pub struct Invocation {
+    pub(crate) service: &'static ServiceDescriptor,
+    pub(crate) ordinal: usize,
+    pub(crate) codec: Codec,
+    pub(crate) body: Bytes,
+    pub(crate) key: Option<Bytes>,
+    pub(crate) metadata: Metadata,
+    pub(crate) started: Instant,
+    pub(crate) deadline: Instant,
+    /// What happened so far; successes only when somebody observes the call.
+    pub(crate) attempts: Mutex<Vec<Attempt>>,
+    pub(crate) observer: Option<Observer>,
+    /// Whether this observer or the client's waits for a report.
+    pub(crate) observed: bool,
+}
+
+impl Invocation {
+    /// The name of the service.
+    #[must_use]
+    pub fn service(&self) -> &'static str {
+        self.service.name()
+    }
+
+    /// The method.
+    #[must_use]
+    pub fn method(&self) -> &'static Method {
+        &self.service.methods()[self.ordinal]
+    }
+
+    /// When the caller stops waiting, all attempts together.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}

@@ -1,0 +1,68 @@
+//! The accept loop. Nothing that a client or the operating system does ends it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::connection::serve;
+use crate::transport::Io;
+
+/// Pause after an error that the next accept would meet again, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Such errors are logged once in this time.
+const LOG_EVERY: Duration = Duration::from_secs(5);
+
+/// Accepts and serves clients until the server leaves and every connection has ended. Owns the connections.
+pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    let mut failures = Failures::default();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(serve(io(stream), Arc::clone(&shared)))),
+                Err(error) => failures.survive(error).await,
+            },
+            Some(ended) = connections.join_next() => {
+                if let Err(error) = ended {
+                    tracing::error!(%error, "a connection's task panicked");
+                }
+            }
+            () = shared.leaving.cancelled(), if connections.is_empty() => return,
+        }
+    }
+}
+
+fn io(stream: TcpStream) -> Io {
+    // Answers are gathered before they are written; waiting for more would only delay them. Without the option they still arrive.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+    stream.into()
+}
+
+#[derive(Default)]
+struct Failures {
+    logged: Option<Instant>,
+}
+
+impl Failures {
+    async fn survive(&mut self, error: io::Error) {
+        use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+        // The client is gone again: that is its own affair.
+        if matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted) {
+            tracing::debug!(%error, "a client was gone before it was accepted");
+            return;
+        }
+        let now = Instant::now();
+        if self.logged.is_none_or(|logged| now >= logged + LOG_EVERY) {
+            tracing::warn!(%error, "cannot accept connections; trying on");
+            self.logged = Some(now);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

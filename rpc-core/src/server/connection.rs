@@ -1,0 +1,414 @@
+//! A server's connection: requests in, answers out, in any order.
+//!
+//! One task drives it. It decodes all that one read brought, polls each handler once in place, and writes the answers of those that
+//! were ready together; a handler that has to wait becomes a task of its own.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::codec::Decoder;
+
+use super::handlers::Handlers;
+use super::table::Entry;
+use super::{Answer, Handling, Request, Shared as Server};
+use crate::context::Context;
+use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
+use crate::protocol::Malformed;
+use crate::protocol::codec::Codec;
+use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
+use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
+use crate::protocol::message::{self, RequestHead, Response};
+use crate::status::{Status, StatusCode};
+use crate::transport::output::Output;
+use crate::transport::{Io, READ_BUFFER, Reader, TICK};
+
+/// How long a client may take to say hello.
+const HELLO_WITHIN: Duration = Duration::from_secs(5);
+/// A connection from which nothing was read for this long is dead: clients ping every 10 s.
+const SILENT_AFTER: Duration = Duration::from_secs(30);
+/// How long a client may take to close a connection that was drained.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Ended {
+    #[error("the client closed the connection")]
+    Closed,
+    #[error("drained")]
+    Drained,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("no complete hello within {} s", HELLO_WITHIN.as_secs())]
+    NoHelloInTime,
+    #[error("the client began with a {0:?} frame instead of a hello")]
+    NoHello(Kind),
+    #[error("no common protocol version: the client speaks {lowest} to {highest}, this server {ours}", ours = crate::protocol::frame::VERSION)]
+    NoCommonVersion { lowest: u8, highest: u8 },
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    #[error("the client sent a {0:?} frame")]
+    Unexpected(Kind),
+    #[error("the client used the id {0} for two requests at a time")]
+    DuplicateId(u64),
+    #[error("nothing was read for {} s", SILENT_AFTER.as_secs())]
+    Silent,
+}
+
+struct Connection {
+    server: Arc<Server>,
+    output: Output,
+    handlers: Handlers,
+    peer: Option<SocketAddr>,
+    /// The longest payload that the client accepts.
+    client_max_frame: u32,
+    opened: Instant,
+    /// When something was last read, in nanoseconds since `opened`.
+    last_read: AtomicU64,
+    wants_sweep: Notify,
+    /// The client has echoed go-away: no request follows.
+    echoed: AtomicBool,
+    /// The echo came, or a handler is gone.
+    quieter: Notify,
+}
+
+/// Serves one client until the connection ends.
+pub(super) async fn serve(io: Io, server: Arc<Server>) {
+    let peer = io.peer;
+    let ended = match greet(io, server).await {
+        Ok((connection, reader, decoder, buffer)) => connection.drive(reader, decoder, buffer).await,
+        Err(ended) => ended,
+    };
+    let peer = peer.map(tracing::field::display);
+    match ended {
+        Ended::Closed | Ended::Drained | Ended::Io(_) => tracing::debug!(peer, cause = %ended, "connection ended"),
+        _ => tracing::warn!(peer, cause = %ended, "connection ended"),
+    }
+}
+
+type Greeted = (Arc<Connection>, Reader, FrameDecoder, BytesMut);
+
+/// Exchanges hellos.
+async fn greet(io: Io, server: Arc<Server>) -> Result<Greeted, Ended> {
+    let Io { mut reader, writer, peer } = io;
+    let mut decoder = FrameDecoder::new(MAX_CLIENT_HELLO);
+    let mut buffer = BytesMut::new();
+    let hello = tokio::time::timeout(HELLO_WITHIN, read_hello(&mut reader, &mut decoder, &mut buffer));
+    let hello = hello.await.map_err(|_| Ended::NoHelloInTime)??;
+    let output = Output::new(writer);
+    let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[], hello.encode());
+    if !hello.speaks_our_version() {
+        answer(&ServerHello::refused());
+        tokio::time::timeout(CLOSE_WITHIN, output.shutdown()).await.map_err(|_| Ended::Silent)??;
+        return Err(Ended::NoCommonVersion { lowest: hello.lowest, highest: hello.highest });
+    }
+    answer(&ServerHello::Welcome(Welcome {
+        leaving: server.leaving.is_cancelled(),
+        max_frame: server.max_frame,
+        max_in_flight: server.max_in_flight,
+        incarnation: server.incarnation,
+        instance: server.instance.clone(),
+        methods: server.table.hello(),
+    }));
+    output.wake();
+    decoder.set_max_frame(server.max_frame);
+    let connection = Arc::new(Connection {
+        server,
+        output,
+        handlers: Handlers::default(),
+        peer,
+        client_max_frame: hello.max_frame,
+        opened: Instant::now(),
+        last_read: AtomicU64::new(0),
+        wants_sweep: Notify::new(),
+        echoed: AtomicBool::new(false),
+        quieter: Notify::new(),
+    });
+    Ok((connection, reader, decoder, buffer))
+}
+
+async fn read_hello(reader: &mut Reader, decoder: &mut FrameDecoder, buffer: &mut BytesMut) -> Result<ClientHello, Ended> {
+    loop {
+        if let Some(frame) = decoder.decode(buffer)? {
+            return match frame.header.kind {
+                Kind::Hello => Ok(ClientHello::decode(frame.payload)?),
+                kind => Err(Ended::NoHello(kind)),
+            };
+        }
+        if reader.read_buf(buffer).await? == 0 {
+            return Err(Ended::Closed);
+        }
+    }
+}
+
+impl Connection {
+    async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) -> Ended {
+        // Whatever ends this task, and be it that the server is dropped, ends the handlers.
+        let guard = EndGuard(self);
+        let this = &guard.0;
+        tokio::select! {
+            biased;
+            ended = this.read(reader, decoder, buffer) => ended,
+            error = this.output.run() => Ended::Io(error),
+            ended = this.sweep() => ended,
+            ended = this.drain() => ended,
+        }
+    }
+
+    async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
+        loop {
+            loop {
+                match decoder.decode(&mut buffer) {
+                    Ok(Some(frame)) => match self.take(frame) {
+                        Ok(()) => {}
+                        Err(ended) => return ended,
+                    },
+                    Ok(None) => break,
+                    Err(error) => return error.into(),
+                }
+                // A client that does not read its answers is not read from.
+                if !self.output.has_room() {
+                    self.output.wake();
+                    self.output.room().await;
+                }
+            }
+            self.output.flush_now();
+            buffer.reserve(READ_BUFFER);
+            match reader.read_buf(&mut buffer).await {
+                Ok(0) => return Ended::Closed,
+                Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
+                Err(error) => return Ended::Io(error),
+            }
+        }
+    }
+
+    fn take(self: &Arc<Self>, frame: Frame) -> Result<(), Ended> {
+        let Frame { header, payload } = frame;
+        match header.kind {
+            Kind::Request => self.request(header, payload)?,
+            Kind::Cancel => self.handlers.cancel(header.id),
+            Kind::Describe => self.describe(header.id, payload)?,
+            Kind::Ping => self.push(Header::plain(Kind::Pong, header.id), Bytes::new()),
+            Kind::Pong => {}
+            Kind::GoAwayEcho if self.server.leaving.is_cancelled() => {
+                self.echoed.store(true, Ordering::Release);
+                self.quieter.notify_one();
+            }
+            kind @ (Kind::Hello | Kind::Response | Kind::GoAway | Kind::GoAwayEcho) => return Err(Ended::Unexpected(kind)),
+        }
+        Ok(())
+    }
+
+    fn request(self: &Arc<Self>, header: Header, payload: Bytes) -> Result<(), Ended> {
+        let Header { id, codec, flags, .. } = header;
+        let (head, body) = RequestHead::decode(flags, payload)?;
+        if self.handlers.contains(id) {
+            return Err(Ended::DuplicateId(id));
+        }
+        let (entry, known_codec) = match self.admit(&head, codec) {
+            Ok(admitted) => admitted,
+            Err(status) => {
+                self.answer(id, codec, Response::Status(status));
+                return Ok(());
+            }
+        };
+        let deadline = Instant::now() + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
+        let context = Context { deadline, peer: self.peer, metadata: head.metadata };
+        let request = Request { codec: known_codec, body: &body, context };
+        let mut handling = match catch(entry, || entry.dispatcher.dispatch(entry.ordinal, request)) {
+            Ok(handling) => handling,
+            Err(answer) => {
+                self.answer(id, codec, answer.0);
+                return Ok(());
+            }
+        };
+        // The first poll needs no waker: a handler that waits is polled again as soon as its task begins.
+        match poll(entry, &mut handling, &mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => self.answer(id, codec, answer.0),
+            Poll::Pending => self.spawn(id, codec, deadline, head.method, handling),
+        }
+        Ok(())
+    }
+
+    /// The method and codec of a request that may run; else why not.
+    fn admit(&self, head: &RequestHead, codec: u8) -> Result<(&Entry, Codec), Status> {
+        let Some(entry) = self.server.table.get(head.method) else {
+            let message = format!("this port has no method number {}", head.method);
+            return Err(Status::new(StatusCode::UnknownMethod, message));
+        };
+        let Some(codec) = Codec::from_id(codec) else {
+            let message = format!("{entry:?}: codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
+            return Err(Status::new(StatusCode::UnsupportedCodec, message));
+        };
+        if self.handlers.alive() >= self.server.max_in_flight as usize {
+            let message = format!("{entry:?}: {} calls of this connection are in flight", self.server.max_in_flight);
+            return Err(Status::new(StatusCode::Overloaded, message));
+        }
+        if head.time_left == Some(Duration::ZERO) {
+            return Err(Status::new(StatusCode::DeadlineExceeded, format!("{entry:?}: no time was left")));
+        }
+        Ok((entry, codec))
+    }
+
+    fn spawn(self: &Arc<Self>, id: u64, codec: u8, deadline: Instant, method: u32, handling: Handling) {
+        let work = Work { handling, _alive: Alive::new(Arc::clone(self)) };
+        let begun = self.handlers.begin(id, deadline, codec, || {
+            let connection = Arc::clone(self);
+            tokio::spawn(connection.finish(id, codec, method, work)).abort_handle()
+        });
+        debug_assert!(begun, "the id was looked up by this task before");
+        self.wants_sweep.notify_one();
+    }
+
+    /// The rest of a handler that has to wait, as a task.
+    async fn finish(self: Arc<Self>, id: u64, codec: u8, method: u32, mut work: Work) {
+        let Some(entry) = self.server.table.get(method) else { return };
+        let answer = poll_fn(|cx| poll(entry, &mut work.handling, cx)).await;
+        self.output.room().await;
+        if self.handlers.finish(id) {
+            self.answer(id, codec, answer.0);
+            if self.handlers.alive() == 1 { self.output.flush_now() } else { self.output.wake() }
+        }
+        // Only now is the place given up: a connection that drains waits for the answer to be queued.
+        drop(work);
+    }
+
+    /// Queues an answer, or why it cannot be sent.
+    fn answer(&self, id: u64, codec: u8, response: Response) {
+        let (mut flags, mut payload) = response.encode();
+        if payload.len() > self.client_max_frame as usize {
+            let message = format!("the answer has {} bytes, the client accepts at most {}", payload.len(), self.client_max_frame);
+            (flags, payload) = Response::Status(Status::new(StatusCode::AnswerTooLarge, message)).encode();
+        }
+        self.push(Header { kind: Kind::Response, flags, codec, id }, payload);
+    }
+
+    fn describe(&self, id: u64, question: Bytes) -> Result<(), Ended> {
+        let method = message::decode_question(question)?;
+        let (flags, payload) = match self.server.table.get(method) {
+            Some(entry) => (0, entry.description.encode()),
+            None => {
+                let message = format!("this port has no method number {method}");
+                Response::Status(Status::new(StatusCode::UnknownMethod, message)).encode()
+            }
+        };
+        self.push(Header { flags, ..Header::plain(Kind::Describe, id) }, payload);
+        Ok(())
+    }
+
+    fn push(&self, header: Header, payload: Bytes) {
+        self.output.lock().push(header, &[], payload);
+    }
+
+    /// Drops handlers at their deadlines, in steps of [`TICK`] while any runs, and watches that the client is alive.
+    async fn sweep(&self) -> Ended {
+        let mut expired = Vec::new();
+        loop {
+            if self.handlers.is_empty() {
+                tokio::select! {
+                    () = self.wants_sweep.notified() => {}
+                    () = tokio::time::sleep_until(self.last_read() + SILENT_AFTER) => {}
+                }
+            } else {
+                tokio::time::sleep(TICK).await;
+            }
+            let now = Instant::now();
+            self.handlers.expire(now, &mut expired);
+            for (id, codec) in expired.drain(..) {
+                let status = Status::new(StatusCode::DeadlineExceeded, "the handler was dropped at the caller's deadline");
+                self.answer(id, codec, Response::Status(status));
+                self.output.wake();
+            }
+            if now >= self.last_read() + SILENT_AFTER && !self.server.leaving.is_cancelled() {
+                return Ended::Silent;
+            }
+        }
+    }
+
+    /// When the server leaves: sends the client away, and ends once everything it asked for is answered.
+    async fn drain(&self) -> Ended {
+        self.server.leaving.cancelled().await;
+        self.push(Header::plain(Kind::GoAway, 0), Bytes::new());
+        self.output.wake();
+        while !self.echoed.load(Ordering::Acquire) || self.handlers.alive() > 0 {
+            self.quieter.notified().await;
+        }
+        if let Err(error) = self.output.shutdown().await {
+            return Ended::Io(error);
+        }
+        // A plain close while bytes of the client are unread would reset the connection, and lose answers.
+        tokio::time::sleep(CLOSE_WITHIN).await;
+        Ended::Drained
+    }
+
+    fn last_read(&self) -> Instant {
+        self.opened + Duration::from_nanos(self.last_read.load(Ordering::Relaxed))
+    }
+
+    fn nanos(&self, at: Instant) -> u64 {
+        at.duration_since(self.opened).as_nanos() as u64
+    }
+}
+
+struct EndGuard(Arc<Connection>);
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        self.0.output.close();
+        self.0.handlers.cancel_all();
+    }
+}
+
+/// A handler and its place among those that live; the place is given up when the handler is gone.
+struct Work {
+    handling: Handling,
+    _alive: Alive,
+}
+
+struct Alive(Arc<Connection>);
+
+impl Alive {
+    fn new(connection: Arc<Connection>) -> Self {
+        connection.handlers.born();
+        connection.server.handlers.fetch_add(1, Ordering::Relaxed);
+        Self(connection)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.handlers.gone();
+        self.0.server.handlers.fetch_sub(1, Ordering::Relaxed);
+        self.0.quieter.notify_one();
+    }
+}
+
+/// Polls a handler; a panic is its answer.
+fn poll(entry: &Entry, handling: &mut Handling, cx: &mut TaskContext<'_>) -> Poll<Answer> {
+    catch(entry, || handling.as_mut().poll(cx)).unwrap_or_else(Poll::Ready)
+}
+
+/// Runs the user's code. What a panic says stays on this side; the caller learns that there was one.
+fn catch<T>(entry: &Entry, code: impl FnOnce() -> T) -> Result<T, Answer> {
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+        let text = panic_text(&*panic);
+        tracing::error!(service = entry.service(), method = entry.method(), panic = text, "a handler panicked");
+        Answer::status(StatusCode::Internal, format!("{entry:?}: the handler panicked"))
+    })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a value that is no text")
+}

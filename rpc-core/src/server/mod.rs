@@ -1,0 +1,86 @@
+//! The provider's side: services behind a port.
+
+mod accept;
+mod builder;
+mod connection;
+mod dispatch;
+mod handlers;
+mod table;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+pub use builder::{ServerBuilder, StartError};
+pub use dispatch::{Answer, Dispatch, Handling, Request, handle, no_such_method};
+
+use table::Table;
+
+/// How long [`Server::shutdown`] waits for the calls that are being answered.
+const DRAIN_LIMIT: Duration = Duration::from_secs(25);
+
+/// A running server. Dropping it stops it at once and cuts what it was answering; [`shutdown`](Self::shutdown) does not.
+///
+/// # Examples
+///
+/// ```no_run
+/// # use rpc_core::Server;
+/// # async fn run(dispatcher: impl rpc_core::generated::Dispatch) -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder().service(dispatcher).listen("0.0.0.0:9000").start().await?;
+/// tokio::signal::ctrl_c().await?;
+/// server.shutdown().await;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    accepting: AbortOnDropHandle<()>,
+}
+
+/// What all connections of a server share.
+#[derive(Debug)]
+struct Shared {
+    table: Table,
+    instance: String,
+    incarnation: u64,
+    max_frame: u32,
+    max_in_flight: u32,
+    leaving: CancellationToken,
+    /// Handlers that live, over all connections; those that answered at once are never counted.
+    handlers: AtomicUsize,
+}
+
+impl Server {
+    /// Begins to configure a server.
+    #[must_use]
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder::default()
+    }
+
+    /// The address it listens on, with the real port.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Leaves gracefully: tells every client to go elsewhere, answers the calls that are already on their way, and closes each
+    /// connection once it is quiet. Meanwhile new connections are still accepted, so that no client meets a closed port; they are told the
+    /// same. Calls still running after 25 s are cut; returns their number.
+    ///
+    /// Not cancel safe: dropped half way, it stops at once as if the server had been dropped.
+    pub async fn shutdown(self) -> usize {
+        self.shared.leaving.cancel();
+        let Self { shared, accepting, .. } = self;
+        if tokio::time::timeout(DRAIN_LIMIT, accepting).await.is_ok() {
+            return 0;
+        }
+        let cut = shared.handlers.load(Ordering::Relaxed);
+        tracing::warn!(cut, limit = ?DRAIN_LIMIT, "stopped before every call was answered");
+        cut
+    }
+}

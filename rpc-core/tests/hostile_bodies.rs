@@ -1,0 +1,297 @@
+//! Whatever bytes arrive: no panic, no abort, no allocation sized by a number that is merely claimed.
+
+#![allow(
+    unsafe_code,
+    reason = "a global allocator that counts cannot be written without"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use rpc_core::protocol::codec::{Codec, DecodeError, Decoder, Encoder};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+
+const ROUNDS: usize = 100_000;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The system's allocator; counts what each thread holds.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(change: isize) {
+    let held = HELD.get() + change;
+    HELD.set(held);
+    PEAK.set(PEAK.get().max(held));
+}
+
+// SAFETY: every call is passed on unchanged; counting neither allocates nor panics.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// What `run` held at most.
+fn peak<R>(run: impl FnOnce() -> R) -> (R, usize) {
+    let before = HELD.get();
+    PEAK.set(before);
+    let result = run();
+    (result, (PEAK.get() - before) as usize)
+}
+
+fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> Result<T, DecodeError> {
+    let mut decoder = Decoder::new(Codec::Bincode, body);
+    let value = decoder.next()?;
+    decoder.finish()?;
+    Ok(value)
+}
+
+fn encode<T: Serialize + 'static>(value: &T) -> Bytes {
+    let mut encoder = Encoder::new(Codec::Bincode);
+    encoder.push(value).unwrap();
+    encoder.finish()
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Tree {
+    Leaf,
+    Value(i64),
+    Pair(Box<Tree>, Box<Tree>),
+    Node {
+        children: Vec<Tree>,
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Rich {
+    flag: bool,
+    letter: char,
+    small: (u8, i8, u16, i16),
+    large: (u64, i64, u128, i128),
+    real: (f32, f64),
+    text: String,
+    blob: Vec<u8>,
+    buffer: ByteBuf,
+    numbers: Vec<u64>,
+    nothings: Vec<()>,
+    words: HashMap<String, Vec<Option<i16>>>,
+    sorted: BTreeMap<(u8, char), BTreeSet<u32>>,
+    array: [u32; 5],
+    tree: Tree,
+    address: SocketAddr,
+    time: SystemTime,
+    elapsed: Duration,
+    result: Result<u8, String>,
+}
+
+fn rich() -> Rich {
+    Rich {
+        flag: true,
+        letter: '🦀',
+        small: (1, -1, 300, -300),
+        large: (u64::MAX, i64::MIN, 1 << 100, -5),
+        real: (1.5, -0.0),
+        text: "grün".into(),
+        blob: vec![1, 2, 3],
+        buffer: ByteBuf::from([4, 5]),
+        numbers: vec![1, 1 << 20, 1 << 40],
+        nothings: vec![(); 7],
+        words: HashMap::from([("a".into(), vec![None, Some(-3)])]),
+        sorted: BTreeMap::from([((1, 'x'), BTreeSet::from([70_000, 3]))]),
+        array: [1, 2, 3, 4, 500],
+        tree: Tree::Pair(
+            Box::new(Tree::Node {
+                children: vec![Tree::Leaf, Tree::Value(-1)],
+                name: Some("n".into()),
+            }),
+            Box::new(Tree::Leaf),
+        ),
+        address: "[::1]:443".parse().unwrap(),
+        time: SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 5),
+        elapsed: Duration::from_millis(1_500),
+        result: Err("no".into()),
+    }
+}
+
+/// A length of `claimed` in bincode's longest form, and a few bytes behind it.
+fn claiming(claimed: u64) -> Vec<u8> {
+    let mut body = vec![0xfd];
+    body.extend(claimed.to_le_bytes());
+    body.extend([1; 20]);
+    body
+}
+
+#[track_caller]
+fn refuses_claims<T: DeserializeOwned + Debug + 'static>() {
+    for claimed in [1 << 32, 1 << 63, u64::MAX - 1, u64::MAX] {
+        let body = claiming(claimed);
+        let (result, held) = peak(|| decode::<T>(&body));
+        let error = result.unwrap_err().to_string();
+        assert!(
+            error.contains("claims") || error.contains("missing"),
+            "{error}"
+        );
+        assert!(held < 1_024, "{held} bytes were held for: {error}");
+    }
+}
+
+#[test]
+fn a_claimed_length_allocates_nothing() {
+    refuses_claims::<Vec<u8>>();
+    refuses_claims::<(Vec<u8>,)>();
+    refuses_claims::<Vec<u64>>();
+    refuses_claims::<Vec<()>>();
+    refuses_claims::<Vec<[u64; 32]>>();
+    refuses_claims::<String>();
+    refuses_claims::<ByteBuf>();
+    refuses_claims::<HashMap<u64, u64>>();
+    refuses_claims::<HashMap<(), ()>>();
+    refuses_claims::<BTreeMap<String, u64>>();
+}
+
+#[test]
+fn a_claim_within_the_limit_allocates_by_the_bytes_that_are_there() {
+    let mut body = vec![0xfb];
+    body.extend(4_000u16.to_le_bytes());
+    body.extend([0; 16]);
+    let (result, held) = peak(|| decode::<Vec<[u64; 32]>>(&body));
+    assert!(result.unwrap_err().to_string().contains("missing"));
+    assert!(held < 16 * 256 + 1_024, "{held} bytes were held");
+}
+
+#[test]
+fn elements_without_bytes_cannot_keep_a_thread_busy() {
+    let billion = encode(&1_000_000_000u64);
+    let error = decode::<Vec<()>>(&billion).unwrap_err();
+    assert!(
+        error.to_string().contains("claims 1000000000 elements"),
+        "{error}"
+    );
+    assert_eq!(decode::<Vec<()>>(&encode(&4_096u64)).unwrap().len(), 4_096);
+}
+
+#[test]
+fn the_elements_of_all_sequences_of_a_body_are_counted_together() {
+    let many: Vec<Vec<()>> = vec![vec![(); 200]; 100];
+    let error = decode::<Vec<Vec<()>>>(&encode(&many)).unwrap_err();
+    assert!(error.to_string().contains("elements"), "{error}");
+    let mut encoder = Encoder::new(Codec::Bincode);
+    encoder.push(&vec![(); 4_000]).unwrap();
+    encoder.push(&vec![(); 4_000]).unwrap();
+    let body = encoder.finish();
+    let mut decoder = Decoder::new(Codec::Bincode, &body);
+    assert!(decoder.next::<Vec<()>>().is_ok());
+    assert!(decoder.next::<Vec<()>>().is_err());
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Link(Option<Box<Link>>);
+
+#[test]
+fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
+    let error = decode::<Link>(&[1; 200_000]).unwrap_err();
+    assert!(
+        error.to_string().contains("deeper than 128 levels"),
+        "{error}"
+    );
+    let chain = |length: usize| (0..length).fold(Link(None), |inner, _| Link(Some(inner.into())));
+    // A newtype and an option for each link, and a newtype at the end.
+    let deepest = encode(&chain(63));
+    assert!(decode::<Link>(&deepest).is_ok());
+    let mut deeper = vec![1u8; 64];
+    deeper.push(0);
+    assert!(decode::<Link>(&deeper).is_err());
+    assert!(decode::<Tree>(&[2; 200_000]).is_err());
+    assert!(decode::<Tree>(&[3, 1].repeat(100_000)).is_err());
+}
+
+#[test]
+fn every_truncation_of_a_valid_body_is_an_error() {
+    let body = encode(&rich());
+    assert_eq!(decode::<Rich>(&body).unwrap(), rich());
+    for end in 0..body.len() {
+        assert!(decode::<Rich>(&body[..end]).is_err(), "{end}");
+    }
+}
+
+/// Decodes `body` as many types; an error is as good as a value.
+fn try_all(body: &[u8]) {
+    fn attempt<T: DeserializeOwned + 'static>(body: &[u8]) {
+        let (_, held) = peak(|| decode::<T>(body).is_ok());
+        let allowed = 128 * body.len() + 4_096;
+        assert!(
+            held <= allowed,
+            "{} held {held} bytes for {body:?}",
+            std::any::type_name::<T>()
+        );
+    }
+    attempt::<Rich>(body);
+    attempt::<Tree>(body);
+    attempt::<Vec<Tree>>(body);
+    attempt::<Link>(body);
+    attempt::<Vec<u8>>(body);
+    attempt::<String>(body);
+    attempt::<Vec<Option<char>>>(body);
+    attempt::<HashMap<u16, Vec<i128>>>(body);
+    attempt::<Option<Vec<(bool, f64, String)>>>(body);
+    attempt::<Vec<Vec<Vec<()>>>>(body);
+    attempt::<Vec<SystemTime>>(body);
+    attempt::<SocketAddr>(body);
+    attempt::<BTreeMap<String, Result<u32, Duration>>>(body);
+}
+
+#[test]
+fn random_bytes_never_panic() {
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..ROUNDS {
+        let length = random.usize(..96);
+        // Small bytes are tags and lengths more often than large ones.
+        let small = random.bool();
+        let body: Vec<u8> = (0..length)
+            .map(|_| if small { random.u8(..6) } else { random.u8(..) })
+            .collect();
+        try_all(&body);
+    }
+}
+
+#[test]
+fn changed_bytes_never_panic() {
+    let mut random = fastrand::Rng::with_seed(2);
+    let valid = encode(&rich());
+    for _ in 0..ROUNDS {
+        let mut body = valid.to_vec();
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(..body.len());
+            match random.u8(..5) {
+                0 => body[at] ^= 1 << random.u8(..8),
+                1 => body[at] = random.u8(..),
+                2 => body[at] = random.u8(250..),
+                3 => body.truncate(at + 1),
+                _ => body.insert(at, random.u8(..)),
+            }
+        }
+        try_all(&body);
+    }
+}
