@@ -16,7 +16,7 @@ use crate::protocol::codec::{Codec, EncodeError, Encoder};
 /// # Errors
 ///
 /// If `value` is neither text nor number, and bincode cannot carry it.
-pub fn of<T: Serialize + 'static>(value: &T) -> Result<Bytes, EncodeError> {
+pub(crate) fn of<T: Serialize + 'static>(value: &T) -> Result<Bytes, EncodeError> {
     if let Ok(text) = value.serialize(Text) {
         return Ok(text.into());
     }

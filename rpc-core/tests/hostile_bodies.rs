@@ -69,7 +69,7 @@ fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> Result<T, DecodeError> 
 
 fn encode<T: Serialize + 'static>(value: &T) -> Bytes {
     let mut encoder = Encoder::new(Codec::Bincode);
-    encoder.push(value).unwrap();
+    encoder.push(value).expect("the value is plain");
     encoder.finish()
 }
 
@@ -128,7 +128,7 @@ fn rich() -> Rich {
             }),
             Box::new(Tree::Leaf),
         ),
-        address: "[::1]:443".parse().unwrap(),
+        address: SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 443)),
         time: SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 5),
         elapsed: Duration::from_millis(1_500),
         result: Err("no".into()),
@@ -148,7 +148,7 @@ fn refuses_claims<T: DeserializeOwned + Debug + 'static>() {
     for claimed in [1 << 32, 1 << 63, u64::MAX - 1, u64::MAX] {
         let body = claiming(claimed);
         let (result, held) = peak(|| decode::<T>(&body));
-        let error = result.unwrap_err().to_string();
+        let error = result.expect_err("nothing is there").to_string();
         assert!(
             error.contains("claims") || error.contains("missing"),
             "{error}"

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rpc_core::{BoxError, Settings, fault::FaultStrategy, register};
+use rpc_core::fault::{FaultStrategy, Next, Reply};
+use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 
 /// Hands every error to the caller at once. It adds nothing to a call, and so costs nothing.
@@ -17,6 +18,10 @@ impl FailFast {
 register!(dyn FaultStrategy, FailFast::KEY, build);
 
 impl FaultStrategy for FailFast {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        next.run(call)
+    }
+
     fn passes_through(&self) -> bool {
         true
     }

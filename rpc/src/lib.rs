@@ -4,3 +4,6 @@
 use rpc_fault as _;
 use rpc_loadbalancer as _;
 use rpc_registry as _;
+
+pub use rpc_core::*;
+pub use rpc_macros::rpc_service;

@@ -100,7 +100,7 @@ impl Channel {
         }
         let key = match (&self.options.hash_key, self.core.service.methods()[ordinal].hash_argument()) {
             (Some(key), _) => Some(key.clone()),
-            (None, Some(position)) => Some(arguments.hash_key(position).map_err(failed)?),
+            (None, Some(position)) => arguments.hash_key(position).map_err(failed)?,
             (None, None) => (!body.is_empty()).then(|| body.clone()),
         };
         Ok((body, key))

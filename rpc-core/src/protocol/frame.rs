@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio_util::codec::{Decoder, Encoder};
+use bytes::{Buf, Bytes, BytesMut};
+use tokio_util::codec::Decoder;
 
 /// What every frame begins with. The first byte is no ASCII, so that no text protocol passes for it.
 pub(crate) const MAGIC: [u8; 4] = [0xF1, b'R', b'P', b'C'];
@@ -218,20 +218,6 @@ impl Decoder for FrameDecoder {
     }
 }
 
-/// Writes a frame; its payload must fit a `u32` length, which every sender has checked against the peer's limit.
-#[derive(Debug)]
-pub(crate) struct FrameEncoder;
-
-impl Encoder<(Header, &[u8])> for FrameEncoder {
-    type Error = std::num::TryFromIntError;
-
-    fn encode(&mut self, (header, payload): (Header, &[u8]), dst: &mut BytesMut) -> Result<(), Self::Error> {
-        dst.put_slice(&header.to_bytes(payload.len().try_into()?));
-        dst.put_slice(payload);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,7 +276,8 @@ mod tests {
         ];
         let mut bytes = BytesMut::new();
         for frame in &frames {
-            FrameEncoder.encode((frame.header, &frame.payload), &mut bytes).unwrap();
+            bytes.extend_from_slice(&frame.header.to_bytes(frame.payload.len() as u32));
+            bytes.extend_from_slice(&frame.payload);
         }
         for step in 1..=bytes.len() {
             let read = decode_all(&mut FrameDecoder::new(64), &bytes, step).unwrap();
@@ -306,7 +293,7 @@ mod tests {
         later[6] = 0xFF;
         bytes.extend_from_slice(&later);
         bytes.extend_from_slice(&[0xAA; 300]);
-        FrameEncoder.encode((Header::plain(Kind::Pong, 9), &[]), &mut bytes).unwrap();
+        bytes.extend_from_slice(&Header::plain(Kind::Pong, 9).to_bytes(0));
         for step in [1, 19, 64, 1000] {
             let read = decode_all(&mut FrameDecoder::new(64), &bytes, step).unwrap();
             assert_eq!(read, [frame(Kind::Pong, 0, 0, 9, b"")]);

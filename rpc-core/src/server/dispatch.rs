@@ -3,8 +3,6 @@
 use std::fmt;
 use std::pin::Pin;
 
-use bytes::Bytes;
-
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::method::{ServiceDescriptor, Signature};
@@ -38,14 +36,6 @@ pub type Handling = Pin<Box<dyn Future<Output = Answer> + Send>>;
 pub struct Answer(pub(crate) Response);
 
 impl Answer {
-    pub(crate) fn ok(body: Bytes) -> Self {
-        Self(Response::Ok(body))
-    }
-
-    pub(crate) fn err(body: Bytes) -> Self {
-        Self(Response::Err(body))
-    }
-
     pub(crate) fn status(code: StatusCode, message: impl Into<String>) -> Self {
         Self(Response::Status(Status::new(code, message)))
     }

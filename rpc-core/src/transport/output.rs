@@ -19,6 +19,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
 use super::{Writer, lock};

@@ -1,12 +1,11 @@
 //! Values to bytes and back.
 //!
 //! A body holds values one after another, without separators: several values are encoded as a tuple of them would be.
-//! Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed; see [`guard`].
+//! Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed: nesting is limited to 128
+//! levels, and the elements of all sequences and maps of a body together to the body's bytes and 4,096 more.
 //!
 //! `Vec<u8>` as a whole value moves in one copy. Within another type serde hands it over byte by byte; `bytes::Bytes` and
 //! `serde_bytes` are fast there too, and their encoding is the same.
-//!
-//! [`guard`]: super::guard
 
 mod decoder;
 mod encoder;
@@ -14,9 +13,9 @@ mod error;
 #[cfg(test)]
 mod golden;
 
-pub use decoder::Decoder;
-pub use encoder::Encoder;
-pub use error::{DecodeError, EncodeError};
+pub(crate) use decoder::Decoder;
+pub(crate) use encoder::Encoder;
+pub(crate) use error::{DecodeError, EncodeError};
 pub(in crate::protocol) use error::{DecodeFailure, DecodeReason, EncodeFailure, EncodeReason};
 
 /// The encodings a body can have. A closed set: open codecs would put erased serde into every signature.

@@ -2,15 +2,12 @@
 
 use std::fmt;
 
-use bincode::de::read::{BorrowReader, Reader};
 use bincode::de::{BorrowDecoder, DecoderImpl};
-use bincode::error::DecodeError;
 use bincode::{BorrowDecode, Decode};
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
-};
+use serde::de::{Deserializer, Visitor};
 
+use super::access::Elements;
+use super::input::Input;
 use super::{Config, MAX_DEPTH, SPARE_ELEMENTS};
 use crate::protocol::codec::{DecodeFailure, DecodeReason};
 
@@ -56,7 +53,7 @@ impl<'de> Guard<'de> {
     }
 
     #[inline]
-    fn primitive<T: Decode<()>>(&mut self) -> Result<T, DecodeFailure> {
+    pub(super) fn primitive<T: Decode<()>>(&mut self) -> Result<T, DecodeFailure> {
         T::decode(&mut self.input).map_err(DecodeFailure::from)
     }
 
@@ -96,7 +93,7 @@ impl<'de> Guard<'de> {
 
     /// The elements of a tuple or struct, whose number the type knows.
     #[inline]
-    fn parts<V: Visitor<'de>>(
+    pub(super) fn parts<V: Visitor<'de>>(
         &mut self,
         count: usize,
         visitor: V,
@@ -293,162 +290,5 @@ impl<'de> Deserializer<'de> for &mut Guard<'de> {
     #[inline]
     fn is_human_readable(&self) -> bool {
         false
-    }
-}
-
-/// What is left of a sequence, map, tuple or struct.
-struct Elements<'a, 'de> {
-    guard: &'a mut Guard<'de>,
-    left: usize,
-    hint: usize,
-}
-
-impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
-    type Error = DecodeFailure;
-
-    #[inline]
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, DecodeFailure> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        seed.deserialize(&mut *self.guard).map(Some)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.min(self.hint))
-    }
-}
-
-impl<'de> MapAccess<'de> for &mut Elements<'_, 'de> {
-    type Error = DecodeFailure;
-
-    #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, DecodeFailure> {
-        self.next_element_seed(seed)
-    }
-
-    #[inline]
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, DecodeFailure> {
-        seed.deserialize(&mut *self.guard)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.left.min(self.hint))
-    }
-}
-
-impl<'de> EnumAccess<'de> for &mut Guard<'de> {
-    type Error = DecodeFailure;
-    type Variant = Self;
-
-    #[inline]
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Self), DecodeFailure> {
-        let index = self.primitive::<u32>()?;
-        let deserializer = IntoDeserializer::<DecodeFailure>::into_deserializer(index);
-        Ok((seed.deserialize(deserializer)?, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for &mut Guard<'de> {
-    type Error = DecodeFailure;
-
-    #[inline]
-    fn unit_variant(self) -> Result<(), DecodeFailure> {
-        Ok(())
-    }
-
-    #[inline]
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
-        self,
-        seed: T,
-    ) -> Result<T::Value, DecodeFailure> {
-        seed.deserialize(self)
-    }
-
-    #[inline]
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
-        self.parts(len, visitor)
-    }
-
-    #[inline]
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
-        self.parts(fields.len(), visitor)
-    }
-}
-
-/// The bytes not yet read. bincode's own reader does not tell where it is.
-struct Input<'de> {
-    rest: &'de [u8],
-}
-
-impl Reader for Input<'_> {
-    #[inline]
-    fn read(&mut self, bytes: &mut [u8]) -> Result<(), DecodeError> {
-        bytes.copy_from_slice(self.take_bytes(bytes.len())?);
-        Ok(())
-    }
-
-    #[inline]
-    fn peek_read(&mut self, n: usize) -> Option<&[u8]> {
-        self.rest.get(..n)
-    }
-
-    #[inline]
-    fn consume(&mut self, n: usize) {
-        self.rest = self.rest.get(n..).unwrap_or_default();
-    }
-}
-
-impl<'de> BorrowReader<'de> for Input<'de> {
-    #[inline]
-    fn take_bytes(&mut self, length: usize) -> Result<&'de [u8], DecodeError> {
-        let Some((taken, rest)) = self.rest.split_at_checked(length) else {
-            let additional = length - self.rest.len();
-            return Err(DecodeError::UnexpectedEnd { additional });
-        };
-        self.rest = rest;
-        Ok(taken)
-    }
-}
-
-impl From<DecodeError> for DecodeFailure {
-    #[cold]
-    fn from(error: DecodeError) -> Self {
-        match error {
-            DecodeError::UnexpectedEnd { additional } => DecodeReason::Ends {
-                missing: additional,
-            },
-            DecodeError::InvalidBooleanValue(byte) => DecodeReason::Bool(byte),
-            DecodeError::InvalidCharEncoding(_) => DecodeReason::Char,
-            DecodeError::Utf8 { .. } => DecodeReason::Utf8,
-            DecodeError::InvalidIntegerType { expected, found } => DecodeReason::Custom(
-                format!("an integer is encoded as {found:?} where {expected:?} is expected").into(),
-            ),
-            other => DecodeReason::Custom(format!("bincode refuses the bytes: {other:?}").into()),
-        }
-        .into()
     }
 }

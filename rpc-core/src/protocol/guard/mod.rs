@@ -10,8 +10,10 @@
 //! * Allocation: strings and bytes are borrowed from the body before they are copied, and the capacity of a container is
 //!   never hinted beyond the bytes that are left.
 
+mod access;
 mod decode;
 mod encode;
+mod input;
 
 pub(in crate::protocol) use decode::Guard;
 pub(in crate::protocol) use encode::{encode, encode_bytes};

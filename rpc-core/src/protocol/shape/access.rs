@@ -4,7 +4,8 @@ use serde::de::{
     DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-use super::trace::{Failure, Form, Kind, Trace};
+use super::definition::{Form, Kind};
+use super::trace::{Failure, Trace};
 use super::tracer::{Failed, Tracer};
 
 /// The fields of a struct or tuple.

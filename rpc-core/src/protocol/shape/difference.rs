@@ -7,7 +7,7 @@ const MAX_TOLD: usize = 3;
 
 /// Says in a few words where two shapes differ.
 #[must_use]
-pub fn difference(ours: &str, theirs: &str) -> String {
+pub(crate) fn difference(ours: &str, theirs: &str) -> String {
     if ours == theirs {
         return "no difference".to_owned();
     }

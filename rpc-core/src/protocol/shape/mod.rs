@@ -14,8 +14,9 @@
 //! ```
 //!
 //! Names of fields and variants, their order, and primitive types are part of it. What does not show in the bytes is not:
-//! names of types, newtypes (a newtype is what it holds), and which byte string it is (`Vec<u8>` equals `Bytes`). `^` refers
-//! back to a type that is still open, `?` stands where a type is in the path and `?` alone for what is unknown.
+//! names of types, newtypes (a newtype is what it holds), and which byte string it is (`Vec<u8>` equals `Bytes`). In a path,
+//! `?` leads into an option, `[]` into a sequence, `{key}` and `{value}` into a map. As a form, `^` refers back to a type that
+//! is still open, and `?` is what is unknown.
 //!
 //! # How
 //!
@@ -25,10 +26,12 @@
 //!
 //! # Limits
 //!
-//! A type must write the layout that it reads: fields that only one direction skips, and a `Serialize` written by hand
-//! that disagrees with its `Deserialize`, do not show.
+//! A type must write the layout that it reads. Not seen here: fields that only one direction skips, a skipped variant before
+//! others (serde numbers them differently in the two directions), and a `Serialize` written by hand that disagrees with its
+//! `Deserialize`.
 
 mod access;
+mod definition;
 mod difference;
 mod probe;
 mod text;
@@ -37,10 +40,12 @@ mod tracer;
 
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod reach;
 
 use serde::de::DeserializeOwned;
 
-pub use difference::difference;
+pub(crate) use difference::difference;
 
 use crate::arguments::Arguments;
 

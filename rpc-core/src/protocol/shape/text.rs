@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Shape;
-use super::trace::{Definition, Form, Kind, Part};
+use super::definition::{Definition, Form, Kind, Part};
 
 /// Places written for one value before the rest counts as unknown: types that share parts grow exponentially as text.
 const MAX_PLACES: usize = 20_000;
@@ -17,36 +17,6 @@ pub(super) fn write(definitions: &[Definition], name: &str, shape: &mut Shape) {
         places: 0,
     };
     writer.line(name, &definitions[0].parts[0]);
-}
-
-impl Definition {
-    /// The places that show in the bytes.
-    fn shown(&self) -> &[Part] {
-        match self.kind {
-            Kind::Struct | Kind::Tuple if self.built => &self.parts[..self.asked],
-            _ => &self.parts,
-        }
-    }
-
-    /// Goes on from the path of this type to the path of one of its places.
-    pub(super) fn step(&self, path: &mut String, part: usize) {
-        match (self.kind, part) {
-            (Kind::Root, _) => {}
-            (Kind::Option, _) => path.push('?'),
-            (Kind::Sequence, _) => path.push_str("[]"),
-            (Kind::Map, 0) => path.push_str("{key}"),
-            (Kind::Map, _) => path.push_str("{value}"),
-            (Kind::Tuple, _) => path.push_str(&format!(".{part}")),
-            (Kind::Struct, _) => path.push_str(&format!(".{}", self.parts[part].name)),
-            (Kind::Enum, _) => path.push_str(&format!("::{}", self.parts[part].name)),
-        }
-    }
-
-    fn path_of(&self, path: &str, part: usize) -> String {
-        let mut path = path.to_owned();
-        self.step(&mut path, part);
-        path
-    }
 }
 
 struct Writer<'a> {

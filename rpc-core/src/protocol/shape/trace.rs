@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use serde::de::DeserializeOwned;
 
 use super::ShapeError;
+use super::definition::{Definition, Form, Identity, Kind, Part};
+use super::probe;
 use super::tracer::{Failed, Tracer};
 
 /// The deepest nesting that is followed; the codec does not decode deeper values.
@@ -19,63 +21,6 @@ const MAX_STEPS: usize = 1_000_000;
 
 /// Probe values offered in one place before it counts as refusing all.
 const MAX_TRIES: usize = 24;
-
-/// What a place holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Leaf(&'static str),
-    Type(usize),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    Root,
-    Option,
-    Sequence,
-    Map,
-    Tuple,
-    Struct,
-    Enum,
-}
-
-/// What makes two types the same one. The visitor's type names generic parameters too, which the type's own name does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) kind: Kind,
-    pub(super) visitor: &'static str,
-    pub(super) name: &'static str,
-    pub(super) names: &'static [&'static str],
-    pub(super) parts: usize,
-}
-
-/// A type with places to fill: fields, elements, variants.
-#[derive(Debug)]
-pub(super) struct Definition {
-    pub(super) kind: Kind,
-    pub(super) parts: Vec<Part>,
-    /// A value was built. All places were asked for, then.
-    pub(super) built: bool,
-    /// How many places were asked for at most; serde lists an alias as a name of its own.
-    pub(super) asked: usize,
-    /// The variant that was built first: a way to a value that does not lead back here.
-    pub(super) shortest: Option<usize>,
-    /// Counts the visits, so that variants that are all worth another one take turns.
-    pub(super) turn: usize,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) name: &'static str,
-    /// One, unless an enum before it decides.
-    pub(super) forms: Vec<Form>,
-    /// A variant that does not exist.
-    pub(super) absent: bool,
-    done: bool,
-    dead: bool,
-    /// What was learned when it last failed; only more makes another attempt worth it.
-    blocked_at: Option<usize>,
-    tries: usize,
-}
 
 /// Why a place could not be filled in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,46 +57,15 @@ pub(super) fn trace<T: DeserializeOwned>(name: &str) -> Result<Vec<Definition>, 
     let mut idle = 0;
     while trace.survey() && idle < trace.patience() {
         let before = trace.progress;
-        let run = trace.within(0, 0, |trace| T::deserialize(Tracer { trace }).map(drop));
+        // The value is of no use, and why there may be none is noted in the trace.
+        let _: Result<(), Failed> =
+            trace.within(0, 0, |trace| T::deserialize(Tracer { trace }).map(drop));
         if let Some(error) = trace.error.take() {
             return Err(error);
         }
-        idle = match run {
-            Ok(()) | Err(Failed) if trace.progress > before => 0,
-            Ok(()) | Err(Failed) => idle + 1,
-        };
+        idle = if trace.progress > before { 0 } else { idle + 1 };
     }
     Ok(trace.definitions)
-}
-
-impl Definition {
-    fn new(kind: Kind, names: &[&'static str], parts: usize) -> Self {
-        let part = |index| Part {
-            name: names.get(index).copied().unwrap_or_default(),
-            ..Part::default()
-        };
-        Definition {
-            kind,
-            parts: (0..parts).map(part).collect(),
-            built: false,
-            asked: 0,
-            shortest: None,
-            turn: 0,
-        }
-    }
-
-    /// The places that exist and can be reached.
-    fn reachable(&self) -> &[Part] {
-        let end = match self.kind {
-            Kind::Struct | Kind::Tuple if self.built => self.asked,
-            Kind::Struct | Kind::Tuple => match self.parts.iter().position(|part| part.dead) {
-                Some(dead) => dead + 1,
-                None => self.parts.len(),
-            },
-            _ => self.parts.len(),
-        };
-        &self.parts[..end]
-    }
 }
 
 impl<'a> Trace<'a> {
@@ -375,6 +289,17 @@ impl<'a> Trace<'a> {
             .map(tries)
             .find(|tries| *tries > 0)
             .unwrap_or(0)
+    }
+
+    /// How many elements a sequence has. Only a place that itself refused some gets many, for lengths multiply inwards.
+    pub(super) fn length(&self) -> usize {
+        let length = probe::length(self.probe());
+        match self.stack.last() {
+            Some((definition, part)) if self.definitions[*definition].parts[*part].tries > 0 => {
+                length
+            }
+            _ => length.min(1),
+        }
     }
 
     /// Ends all runs: the type cannot be carried.

@@ -6,8 +6,9 @@ use std::fmt::{self, Display};
 use serde::de::{Deserializer, Visitor};
 
 use super::access::{Elements, Entries, Parts, Variant};
+use super::definition::{Form, Identity, Kind};
 use super::probe;
-use super::trace::{Failure, Form, Identity, Kind, Trace};
+use super::trace::{Failure, Trace};
 
 /// A run could not go on here; [`Trace`] knows why.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +159,7 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failed> {
         let (id, open) = self.open::<V>(Kind::Sequence, "", &[], 1);
         let explores = !open && self.trace.explores(id, 0);
-        let left = probe::length(self.trace.probe()).max(usize::from(explores));
+        let left = self.trace.length().max(usize::from(explores));
         visitor.visit_seq(Elements {
             trace: self.trace,
             id,
@@ -186,7 +187,7 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
     fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failed> {
         let (id, open) = self.open::<V>(Kind::Map, "", &[], 2);
         let explores = !open && (self.trace.explores(id, 0) || self.trace.explores(id, 1));
-        let left = probe::length(self.trace.probe()).max(usize::from(explores));
+        let left = self.trace.length().max(usize::from(explores));
         visitor.visit_map(Entries {
             trace: self.trace,
             id,
