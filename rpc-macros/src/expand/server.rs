@@ -81,7 +81,8 @@ fn arm(service: &syn::Ident, method: &Method, generated: &TokenStream) -> TokenS
     let values = nested(names.iter(), span);
     quote_spanned! {span=>
         #(#cfgs)*
-        #handle => #generated::handle::<#handle, _, _>(
+        // A guard: where the service has a mistake in a type, a pattern would be a second one.
+        _ if __ordinal == #handle => #generated::handle::<#handle, _, _>(
             __request,
             move |#values| async move {
                 <__Service as #service>::#ident(&*__service, #(#names),*).await
