@@ -31,6 +31,15 @@ impl ServiceDescriptor {
     }
 }
 
+/// The types of a method. Generated code has a type for each method that implements it, and passes that instead of the
+/// types themselves: their bounds are then checked in one place, and what does not hold is said once.
+pub trait Signature {
+    /// What it takes.
+    type Arguments: Arguments;
+    /// What it returns.
+    type Outcome: Outcome;
+}
+
 /// A method: its name, its marks, its types.
 #[derive(Debug)]
 pub struct Method {
@@ -42,10 +51,16 @@ pub struct Method {
 }
 
 impl Method {
-    /// A method with these arguments and this outcome.
+    /// A method with this signature.
     #[must_use]
-    pub const fn new<A: Arguments, O: Outcome>(name: &'static str) -> Self {
-        Self { name, idempotent: false, hash: None, arguments_shape: Shape::of_arguments::<A>, outcome_shape: O::shape }
+    pub const fn new<S: Signature>(name: &'static str) -> Self {
+        Self {
+            name,
+            idempotent: false,
+            hash: None,
+            arguments_shape: Shape::of_arguments::<S::Arguments>,
+            outcome_shape: S::Outcome::shape,
+        }
     }
 
     /// The same method, which may run twice for one call.

@@ -16,7 +16,7 @@ use crate::error::{Code, Executed, RpcError};
 use crate::fault::{FaultStrategy, Next, Reply};
 use crate::invocation::Invocation;
 use crate::loadbalancer::LoadBalancer;
-use crate::method::ServiceDescriptor;
+use crate::method::{ServiceDescriptor, Signature};
 use crate::options::{CallOptions, LONGEST_TIMEOUT};
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
@@ -71,18 +71,18 @@ impl Channel {
     }
 
     /// Calls the method with this ordinal. Dropping the future cancels the call, here and on the server.
-    pub async fn call<A: Arguments, O: Outcome>(&self, ordinal: usize, arguments: A) -> O {
+    pub async fn call<S: Signature>(&self, ordinal: usize, arguments: S::Arguments) -> S::Outcome {
         let core = &*self.core;
         let invocation = match self.encode(ordinal, &arguments) {
             Ok((body, key)) => self.invocation(ordinal, body, key),
-            Err(error) => return O::failed(error),
+            Err(error) => return S::Outcome::failed(error),
         };
         drop(arguments);
         match core.execute(&invocation).await {
-            Ok(reply) => O::decode(&reply).unwrap_or_else(|error| {
-                O::failed(outcome::undecodable(error, invocation.service(), invocation.method().name()))
+            Ok(reply) => S::Outcome::decode(&reply).unwrap_or_else(|error| {
+                S::Outcome::failed(outcome::undecodable(error, invocation.service(), invocation.method().name()))
             }),
-            Err(error) => O::failed(error),
+            Err(error) => S::Outcome::failed(error),
         }
     }
 

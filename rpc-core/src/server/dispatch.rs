@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::method::ServiceDescriptor;
+use crate::method::{ServiceDescriptor, Signature};
 use crate::outcome::Outcome;
 use crate::protocol::codec::{Codec, Decoder};
 use crate::protocol::message::Response;
@@ -48,16 +48,15 @@ impl fmt::Debug for Answer {
 }
 
 /// Decodes the arguments and runs `handler` on them, as part of the call: [`Context::current`] finds it.
-pub fn handle<A, O, F, Fut>(request: Request<'_>, handler: F) -> Handling
+pub fn handle<S, F, Fut>(request: Request<'_>, handler: F) -> Handling
 where
-    A: Arguments,
-    O: Outcome,
-    F: FnOnce(A) -> Fut + Send + 'static,
-    Fut: Future<Output = O> + Send + 'static,
+    S: Signature,
+    F: FnOnce(S::Arguments) -> Fut + Send + 'static,
+    Fut: Future<Output = S::Outcome> + Send + 'static,
 {
     let Request { codec, body, context } = request;
     let mut decoder = Decoder::new(codec, body);
-    match A::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments)) {
+    match S::Arguments::decode(&mut decoder).and_then(|arguments| decoder.finish().map(|()| arguments)) {
         Ok(arguments) => Box::pin(context.scope(async move { handler(arguments).await.encode(codec) })),
         Err(error) => ready(Answer::status(StatusCode::BadRequest, error.to_string())),
     }

@@ -1,0 +1,6 @@
+use rpc::rpc_service;
+
+#[rpc_service]
+fn users() {}
+
+fn main() {}

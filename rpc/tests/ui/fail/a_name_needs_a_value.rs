@@ -1,0 +1,8 @@
+use rpc::{RpcError, rpc_service};
+
+#[rpc_service(name)]
+trait Users {
+    async fn get(&self, id: u64) -> Result<u64, RpcError>;
+}
+
+fn main() {}

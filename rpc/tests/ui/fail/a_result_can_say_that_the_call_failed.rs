@@ -1,0 +1,8 @@
+use rpc::rpc_service;
+
+#[rpc_service]
+trait Users {
+    async fn get(&self) -> Result<u64, String>;
+}
+
+fn main() {}

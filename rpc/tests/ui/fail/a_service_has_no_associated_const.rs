@@ -1,0 +1,10 @@
+use rpc::{RpcError, rpc_service};
+
+#[rpc_service]
+trait Users {
+    const LIMIT: usize;
+
+    async fn get(&self, id: u64) -> Result<u64, RpcError>;
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+use rpc::{RpcError, rpc_service};
+
+#[rpc_service]
+trait Users
+where
+    Self: Sized,
+{
+    async fn get(&self, id: u64) -> Result<u64, RpcError>;
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use rpc::rpc_service;
+
+#[rpc_service]
+trait Users {}
+
+fn main() {}

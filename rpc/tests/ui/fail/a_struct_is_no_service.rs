@@ -1,0 +1,8 @@
+use rpc::rpc_service;
+
+#[rpc_service]
+struct Users {
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use rpc::{RpcError, rpc_service};
+
+#[rpc_service]
+trait Users {
+    async fn get(&self, #[rpc(hash, hash)] a: u64) -> Result<u64, RpcError>;
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use rpc::{RpcError, rpc_service};
+
+#[rpc_service]
+trait Users {
+    #[rpc(idempotnt)]
+    async fn get(&self, id: u64) -> Result<u64, RpcError>;
+}
+
+fn main() {}
