@@ -6,8 +6,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Modules of rpc-core that may name each other. All others are contracts, which may not name them.
-const RUNTIME: [&str; 5] = ["client", "discovery", "protocol", "server", "transport"];
+/// Modules of rpc-core that may name each other: the runtime, and what generated code is made of. All others are contracts, which may
+/// not name them.
+const RUNTIME: [&str; 11] = [
+    "arguments",
+    "client",
+    "discovery",
+    "generated",
+    "hash_key",
+    "method",
+    "outcome",
+    "protocol",
+    "server",
+    "testing",
+    "transport",
+];
 
 /// Modules of rpc-core that no contract may name.
 const HIDDEN_FROM_CONTRACTS: [&str; 4] = ["client", "protocol", "server", "transport"];
