@@ -124,10 +124,7 @@ mod tests {
     fn a_decoding_error_names_the_position() {
         let mut decoder = Decoder::new(Codec::Bincode, b"\x07\x05sev");
         let error = Three::decode(&mut decoder).unwrap_err().to_string();
-        assert!(
-            error.starts_with("argument 2: cannot decode `alloc::string::String` at byte 2"),
-            "{error}"
-        );
+        assert!(error.starts_with("argument 2: cannot decode `alloc::string::String` at byte 2"), "{error}");
     }
 
     #[test]
@@ -143,9 +140,7 @@ mod tests {
 
     #[test]
     fn give_the_hash_key_of_one_of_them() {
-        let keys: Vec<_> = (0..4)
-            .map(|position| three().hash_key(position).unwrap())
-            .collect();
+        let keys: Vec<_> = (0..4).map(|position| three().hash_key(position).unwrap()).collect();
         assert_eq!(keys[0].as_deref(), Some(&b"7"[..]));
         assert_eq!(keys[1].as_deref(), Some(&b"seven"[..]));
         assert_eq!(keys[2].as_deref(), Some(&[2, 7, 7][..]));

@@ -7,7 +7,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::BoxError;
 
-
 /// Whether the far side may have run the method. A fault strategy repeats a call only after [`No`](Self::No), or when the
 /// method is idempotent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -110,11 +110,7 @@ impl Serializer for Text {
         Err(NoText)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _name: &'static str,
-        value: &T,
-    ) -> Result<String, NoText> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> Result<String, NoText> {
         value.serialize(self)
     }
 

@@ -55,10 +55,7 @@ impl ServiceInstance {
     /// The same instance under another id.
     #[must_use]
     pub fn with_id(self, id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            ..self
-        }
+        Self { id: id.into(), ..self }
     }
 
     /// The same instance with another weight.
@@ -85,16 +82,10 @@ mod tests {
 
     #[test]
     fn is_written_as_pinned_and_read_back() {
-        let instance = ServiceInstance::new("users", "a:1")
-            .with_id("one")
-            .with_weight(0)
-            .with_metadata("zone", "west");
+        let instance = ServiceInstance::new("users", "a:1").with_id("one").with_weight(0).with_metadata("zone", "west");
         let text = r#"{"service":"users","id":"one","address":"a:1","weight":0,"metadata":{"zone":"west"}}"#;
         assert_eq!(serde_json::to_string(&instance).unwrap(), text);
-        assert_eq!(
-            serde_json::from_str::<ServiceInstance>(text).unwrap(),
-            instance
-        );
+        assert_eq!(serde_json::from_str::<ServiceInstance>(text).unwrap(), instance);
     }
 
     #[test]

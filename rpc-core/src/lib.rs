@@ -31,18 +31,17 @@ mod status;
 
 // What is known of a service when it is compiled.
 mod arguments;
+#[doc(hidden)]
+pub mod generated;
 mod hash_key;
 mod method;
 mod outcome;
-#[doc(hidden)]
-pub mod generated;
 
 // The runtime.
 mod client;
 mod protocol;
 mod server;
 mod transport;
-
 
 use std::error::Error;
 use std::pin::Pin;

@@ -99,9 +99,7 @@ impl<'a> PickContext<'a> {
 
 impl Debug for PickContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PickContext")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
+        f.debug_struct("PickContext").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
@@ -171,10 +169,7 @@ mod tests {
 
     fn addresses(instances: [ServiceInstance; 3]) -> Vec<String> {
         let endpoints = Endpoints::from_instances(instances);
-        endpoints
-            .iter()
-            .map(|endpoint| endpoint.instance().address.clone())
-            .collect()
+        endpoints.iter().map(|endpoint| endpoint.instance().address.clone()).collect()
     }
 
     #[test]

@@ -56,10 +56,8 @@ impl Settings {
     /// # Ok::<(), rpc_core::BoxError>(())
     /// ```
     pub fn from_url(url: &str) -> Result<(&str, Self), BoxError> {
-        let (key, _) = url
-            .split_once(':')
-            .filter(|(scheme, _)| is_scheme(scheme))
-            .ok_or_else(|| NotAUrl { text: url.into() })?;
+        let (key, _) =
+            url.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(|| NotAUrl { text: url.into() })?;
         let entries = Map::from_iter([(URL.into(), url.into())]);
         Ok((key, Self { entries }))
     }
@@ -102,11 +100,7 @@ impl Settings {
                 None
             }));
         T::deserialize(MapDeserializer::new(visited)).map_err(|source| match current.get() {
-            Some(name) => Invalid {
-                name: name.clone(),
-                source,
-            }
-            .into(),
+            Some(name) => Invalid { name: name.clone(), source }.into(),
             None => Incomplete { source }.into(),
         })
     }
@@ -114,15 +108,11 @@ impl Settings {
 
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 #[derive(Debug, Error)]
-#[error(
-    "`{text}` is not a url; write the key of a plugin and its address, such as `direct://localhost:9000`"
-)]
+#[error("`{text}` is not a url; write the key of a plugin and its address, such as `direct://localhost:9000`")]
 struct NotAUrl {
     text: String,
 }
@@ -170,11 +160,8 @@ mod tests {
 
     #[test]
     fn a_url_gives_the_scheme_as_key_and_the_whole_text_as_url() {
-        for (url, scheme) in [
-            ("direct://a:1,b:2", "direct"),
-            ("memory:NAME", "memory"),
-            ("etcd://h:1/ns?x=1", "etcd"),
-        ] {
+        for (url, scheme) in [("direct://a:1,b:2", "direct"), ("memory:NAME", "memory"), ("etcd://h:1/ns?x=1", "etcd")]
+        {
             let (key, settings) = Settings::from_url(url).unwrap();
             assert_eq!(key, scheme);
             assert_eq!(settings, json(&format!(r#"{{"url":"{url}"}}"#)));
@@ -184,15 +171,7 @@ mod tests {
 
     #[test]
     fn a_text_without_a_scheme_is_refused() {
-        for text in [
-            "",
-            "localhost",
-            "10.0.0.1:80",
-            "[::1]:80",
-            ":80",
-            "a b:c",
-            "//a:1",
-        ] {
+        for text in ["", "localhost", "10.0.0.1:80", "[::1]:80", ":80", "a b:c", "//a:1"] {
             let error = Settings::from_url(text).unwrap_err().to_string();
             assert_eq!(
                 error,
@@ -214,41 +193,24 @@ mod tests {
         let settings = Settings::from_table(&HashMap::from([("retries", 2)])).unwrap();
         assert_eq!(settings, json(r#"{"retries":2}"#));
         let error = Settings::from_table(&["retries"]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "settings are not a table; give each value a name"
-        );
+        assert_eq!(error.to_string(), "settings are not a table; give each value a name");
     }
 
     #[test]
     fn settings_are_read_as_the_type_of_the_plugin() {
-        let expected = Config {
-            retries: 2,
-            backoff_ms: Some(5),
-        };
-        assert_eq!(
-            json(r#"{"retries":2,"backoffMs":5}"#)
-                .parse::<Config>()
-                .unwrap(),
-            expected
-        );
+        let expected = Config { retries: 2, backoff_ms: Some(5) };
+        assert_eq!(json(r#"{"retries":2,"backoffMs":5}"#).parse::<Config>().unwrap(), expected);
     }
 
     #[test]
     fn a_refused_value_is_named() {
         assert_eq!(
             refusal(r#"{"backoffMs":1,"retries":-1}"#),
-            [
-                "setting `retries` is not accepted",
-                "invalid value: integer `-1`, expected u32"
-            ]
+            ["setting `retries` is not accepted", "invalid value: integer `-1`, expected u32"]
         );
         assert_eq!(
             refusal(r#"{"retries":1,"backoffMs":"soon"}"#),
-            [
-                "setting `backoffMs` is not accepted",
-                "invalid type: string \"soon\", expected u64"
-            ]
+            ["setting `backoffMs` is not accepted", "invalid type: string \"soon\", expected u64"]
         );
     }
 
@@ -256,18 +218,12 @@ mod tests {
     fn an_unknown_setting_is_named() {
         assert_eq!(
             refusal(r#"{"retries":1,"retrys":2}"#),
-            [
-                "setting `retrys` is not accepted",
-                "unknown field `retrys`, expected `retries` or `backoffMs`"
-            ]
+            ["setting `retrys` is not accepted", "unknown field `retrys`, expected `retries` or `backoffMs`"]
         );
     }
 
     #[test]
     fn a_missing_setting_is_named() {
-        assert_eq!(
-            refusal(r#"{"backoffMs":1}"#),
-            ["a setting is missing", "missing field `retries`"]
-        );
+        assert_eq!(refusal(r#"{"backoffMs":1}"#), ["a setting is missing", "missing field `retries`"]);
     }
 }

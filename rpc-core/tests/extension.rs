@@ -72,10 +72,7 @@ fn a_plugin_is_found_by_its_key() {
 
 #[test]
 fn keys_are_listed_in_order() {
-    assert_eq!(
-        extension::keys::<dyn LoadBalancer>(),
-        ["picky", "random", "roundRobin"]
-    );
+    assert_eq!(extension::keys::<dyn LoadBalancer>(), ["picky", "random", "roundRobin"]);
     assert_eq!(extension::keys::<dyn FaultStrategy>(), [""; 0]);
 }
 
@@ -97,8 +94,7 @@ fn an_unknown_key_near_to_none_is_answered_with_all_registered() {
 
 #[test]
 fn a_kind_without_plugins_asks_for_the_crate_and_its_feature() {
-    let error =
-        extension::build::<dyn FaultStrategy>("failFast", &Settings::default()).unwrap_err();
+    let error = extension::build::<dyn FaultStrategy>("failFast", &Settings::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "unknown fault strategy `failFast`; no fault strategy is registered at all: \
@@ -124,12 +120,6 @@ fn a_key_registered_twice_is_found_by_any_lookup_of_its_kind() {
 fn refused_settings_name_the_plugin_and_keep_its_reason_as_the_source() {
     let (_, settings) = Settings::from_url("picky:x").unwrap();
     let error = extension::build::<dyn LoadBalancer>("picky", &settings).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "load balancer `picky` refuses its settings"
-    );
-    assert_eq!(
-        error.source().unwrap().to_string(),
-        r#"no use for Some("picky:x")"#
-    );
+    assert_eq!(error.to_string(), "load balancer `picky` refuses its settings");
+    assert_eq!(error.source().unwrap().to_string(), r#"no use for Some("picky:x")"#);
 }

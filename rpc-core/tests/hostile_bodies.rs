@@ -1,9 +1,6 @@
 //! Whatever bytes arrive: no panic, no abort, no allocation sized by a number that is merely claimed.
 
-#![allow(
-    unsafe_code,
-    reason = "a global allocator that counts cannot be written without"
-)]
+#![allow(unsafe_code, reason = "a global allocator that counts cannot be written without")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,7 +10,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use rpc_core::protocol::codec::{Codec, DecodeError, Decoder, Encoder};
+use rpc_core::Codec;
+use rpc_core::generated::{DecodeError, Decoder, Encoder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
@@ -78,10 +76,7 @@ enum Tree {
     Leaf,
     Value(i64),
     Pair(Box<Tree>, Box<Tree>),
-    Node {
-        children: Vec<Tree>,
-        name: Option<String>,
-    },
+    Node { children: Vec<Tree>, name: Option<String> },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,10 +117,7 @@ fn rich() -> Rich {
         sorted: BTreeMap::from([((1, 'x'), BTreeSet::from([70_000, 3]))]),
         array: [1, 2, 3, 4, 500],
         tree: Tree::Pair(
-            Box::new(Tree::Node {
-                children: vec![Tree::Leaf, Tree::Value(-1)],
-                name: Some("n".into()),
-            }),
+            Box::new(Tree::Node { children: vec![Tree::Leaf, Tree::Value(-1)], name: Some("n".into()) }),
             Box::new(Tree::Leaf),
         ),
         address: SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 443)),
@@ -149,10 +141,7 @@ fn refuses_claims<T: DeserializeOwned + Debug + 'static>() {
         let body = claiming(claimed);
         let (result, held) = peak(|| decode::<T>(&body));
         let error = result.expect_err("nothing is there").to_string();
-        assert!(
-            error.contains("claims") || error.contains("missing"),
-            "{error}"
-        );
+        assert!(error.contains("claims") || error.contains("missing"), "{error}");
         assert!(held < 1_024, "{held} bytes were held for: {error}");
     }
 }
@@ -185,10 +174,7 @@ fn a_claim_within_the_limit_allocates_by_the_bytes_that_are_there() {
 fn elements_without_bytes_cannot_keep_a_thread_busy() {
     let billion = encode(&1_000_000_000u64);
     let error = decode::<Vec<()>>(&billion).unwrap_err();
-    assert!(
-        error.to_string().contains("claims 1000000000 elements"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("claims 1000000000 elements"), "{error}");
     assert_eq!(decode::<Vec<()>>(&encode(&4_096u64)).unwrap().len(), 4_096);
 }
 
@@ -212,10 +198,7 @@ struct Link(Option<Box<Link>>);
 #[test]
 fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
     let error = decode::<Link>(&[1; 200_000]).unwrap_err();
-    assert!(
-        error.to_string().contains("deeper than 128 levels"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("deeper than 128 levels"), "{error}");
     let chain = |length: usize| (0..length).fold(Link(None), |inner, _| Link(Some(inner.into())));
     // A newtype and an option for each link, and a newtype at the end.
     let deepest = encode(&chain(63));
@@ -241,11 +224,7 @@ fn try_all(body: &[u8]) {
     fn attempt<T: DeserializeOwned + 'static>(body: &[u8]) {
         let (_, held) = peak(|| decode::<T>(body).is_ok());
         let allowed = 128 * body.len() + 4_096;
-        assert!(
-            held <= allowed,
-            "{} held {held} bytes for {body:?}",
-            std::any::type_name::<T>()
-        );
+        assert!(held <= allowed, "{} held {held} bytes for {body:?}", std::any::type_name::<T>());
     }
     attempt::<Rich>(body);
     attempt::<Tree>(body);
@@ -269,9 +248,7 @@ fn random_bytes_never_panic() {
         let length = random.usize(..96);
         // Small bytes are tags and lengths more often than large ones.
         let small = random.bool();
-        let body: Vec<u8> = (0..length)
-            .map(|_| if small { random.u8(..6) } else { random.u8(..) })
-            .collect();
+        let body: Vec<u8> = (0..length).map(|_| if small { random.u8(..6) } else { random.u8(..) }).collect();
         try_all(&body);
     }
 }

@@ -46,8 +46,7 @@ mod tests {
 
     #[test]
     fn passes_calls_through() {
-        let strategy =
-            extension::build::<dyn FaultStrategy>("failFast", &Settings::default()).unwrap();
+        let strategy = extension::build::<dyn FaultStrategy>("failFast", &Settings::default()).unwrap();
         assert!(strategy.passes_through());
     }
 
@@ -55,9 +54,6 @@ mod tests {
     fn refuses_unknown_settings() {
         let settings = Settings::from_table(&HashMap::from([("retries", 2)])).unwrap();
         let error = extension::build::<dyn FaultStrategy>("failFast", &settings).unwrap_err();
-        assert_eq!(
-            error.source().unwrap().to_string(),
-            "setting `retries` is not accepted"
-        );
+        assert_eq!(error.source().unwrap().to_string(), "setting `retries` is not accepted");
     }
 }

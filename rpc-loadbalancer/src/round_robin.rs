@@ -32,9 +32,7 @@ impl RoundRobin {
     }
 
     fn starting_at(turn: usize) -> Self {
-        Self {
-            turn: Arc::new(AtomicUsize::new(turn)),
-        }
+        Self { turn: Arc::new(AtomicUsize::new(turn)) }
     }
 }
 
@@ -48,10 +46,7 @@ impl Default for RoundRobin {
 
 impl LoadBalancer for RoundRobin {
     fn prepare(&self, endpoints: &Arc<Endpoints>) -> Box<dyn Picker> {
-        Box::new(Rotation {
-            turn: Arc::clone(&self.turn),
-            len: endpoints.len(),
-        })
+        Box::new(Rotation { turn: Arc::clone(&self.turn), len: endpoints.len() })
     }
 }
 
@@ -77,9 +72,7 @@ impl Picker for Rotation {
         // Nothing but the number itself is shared, so its order with other memory does not matter.
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let start = turn.checked_rem(self.len)?;
-        (start..self.len)
-            .chain(0..start)
-            .find(|position| cx.admits(*position))
+        (start..self.len).chain(0..start).find(|position| cx.admits(*position))
     }
 }
 

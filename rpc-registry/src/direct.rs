@@ -36,10 +36,7 @@ impl Direct {
     ///
     /// When `url` is not of the form above, lists no address, or lists one twice.
     pub fn from_url(url: &str) -> Result<Self, BoxError> {
-        let addresses = addresses(url).map_err(|fault| DirectError {
-            url: url.into(),
-            fault,
-        })?;
+        let addresses = addresses(url).map_err(|fault| DirectError { url: url.into(), fault })?;
         Ok(Self { addresses })
     }
 }
@@ -48,10 +45,7 @@ register!(dyn Discovery, Direct::KEY, build);
 
 impl Discovery for Direct {
     fn lookup<'a>(&'a self, service: &'a str) -> BoxFuture<'a, Result<InstanceList, BoxError>> {
-        let instances = self
-            .addresses
-            .iter()
-            .map(|address| ServiceInstance::new(service, address));
+        let instances = self.addresses.iter().map(|address| ServiceInstance::new(service, address));
         Box::pin(future::ready(Ok(InstanceList::new(instances.collect()))))
     }
 }
@@ -68,9 +62,7 @@ fn build(settings: &Settings) -> Result<Arc<Direct>, BoxError> {
 }
 
 #[derive(Debug, Error)]
-#[error(
-    "registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets"
-)]
+#[error("registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets")]
 struct DirectError {
     url: String,
     fault: Fault,
@@ -122,24 +114,14 @@ fn check(address: &str) -> Result<(), Fault> {
 
 /// Splits at the last colon, which a bracket must not follow: `[::1]` has no port.
 fn split(address: &str) -> Option<(&str, &str)> {
-    address
-        .rsplit_once(':')
-        .filter(|(_, port)| !port.ends_with(']'))
+    address.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'))
 }
 
 /// Whether `host` is a name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
-    match host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-    {
+    match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().is_ok(),
-        None => {
-            !host.is_empty()
-                && host
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || "-._".contains(c))
-        }
+        None => !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || "-._".contains(c)),
     }
 }
 
@@ -158,16 +140,10 @@ mod tests {
 
     #[tokio::test]
     async fn serves_every_service_with_its_addresses_as_ids() {
-        let registry =
-            registry("direct://a:1,10.0.0.1:65535,[::1]:80,db_1.example-x.org:9000").unwrap();
+        let registry = registry("direct://a:1,10.0.0.1:65535,[::1]:80,db_1.example-x.org:9000").unwrap();
         for service in ["users", "orders"] {
-            let expected = [
-                "a:1",
-                "10.0.0.1:65535",
-                "[::1]:80",
-                "db_1.example-x.org:9000",
-            ]
-            .map(|address| ServiceInstance::new(service, address));
+            let expected = ["a:1", "10.0.0.1:65535", "[::1]:80", "db_1.example-x.org:9000"]
+                .map(|address| ServiceInstance::new(service, address));
             assert_eq!(registry.lookup(service).await.unwrap().instances, expected);
         }
     }
@@ -180,26 +156,11 @@ mod tests {
             ("direct://a:1,", "has no port in ``"),
             ("direct://a", "has no port in `a`"),
             ("direct://[::1]", "has no port in `[::1]`"),
-            (
-                "direct://a:",
-                "has a port in `a:` that is not a number from 1 to 65535",
-            ),
-            (
-                "direct://a:0",
-                "has a port in `a:0` that is not a number from 1 to 65535",
-            ),
-            (
-                "direct://a:+1",
-                "has a port in `a:+1` that is not a number from 1 to 65535",
-            ),
-            (
-                "direct://a:65536",
-                "has a port in `a:65536` that is not a number from 1 to 65535",
-            ),
-            (
-                "direct://a:1/ns",
-                "has a port in `a:1/ns` that is not a number from 1 to 65535",
-            ),
+            ("direct://a:", "has a port in `a:` that is not a number from 1 to 65535"),
+            ("direct://a:0", "has a port in `a:0` that is not a number from 1 to 65535"),
+            ("direct://a:+1", "has a port in `a:+1` that is not a number from 1 to 65535"),
+            ("direct://a:65536", "has a port in `a:65536` that is not a number from 1 to 65535"),
+            ("direct://a:1/ns", "has a port in `a:1/ns` that is not a number from 1 to 65535"),
             ("direct://:1", "has no valid host in `:1`"),
             ("direct://a:1, b:1", "has no valid host in ` b:1`"),
             ("direct://me@a:1", "has no valid host in `me@a:1`"),
@@ -210,9 +171,7 @@ mod tests {
             let error = registry(url).unwrap_err();
             assert_eq!(
                 error.source().unwrap().to_string(),
-                format!(
-                    "registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets"
-                )
+                format!("registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets")
             );
         }
     }
@@ -221,13 +180,8 @@ mod tests {
     fn the_url_is_needed_and_nothing_else_is_known() {
         let error = extension::build::<dyn Discovery>("direct", &Settings::default()).unwrap_err();
         assert_eq!(error.source().unwrap().to_string(), "a setting is missing");
-        let settings =
-            Settings::from_table(&HashMap::from([("url", "direct://a:1"), ("weight", "1")]))
-                .unwrap();
+        let settings = Settings::from_table(&HashMap::from([("url", "direct://a:1"), ("weight", "1")])).unwrap();
         let error = extension::build::<dyn Discovery>("direct", &settings).unwrap_err();
-        assert_eq!(
-            error.source().unwrap().to_string(),
-            "setting `weight` is not accepted"
-        );
+        assert_eq!(error.source().unwrap().to_string(), "setting `weight` is not accepted");
     }
 }

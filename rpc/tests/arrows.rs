@@ -25,14 +25,8 @@ fn crates_depend_on_each_other_only_as_drawn() -> anyhow::Result<()> {
         .no_deps()
         .exec()?;
     let packages = metadata.workspace_packages();
-    let ours: BTreeSet<_> = packages
-        .iter()
-        .map(|package| package.name.as_str())
-        .collect();
-    let mut found: Vec<_> = packages
-        .iter()
-        .map(|package| arrow(package, &ours))
-        .collect();
+    let ours: BTreeSet<_> = packages.iter().map(|package| package.name.as_str()).collect();
+    let mut found: Vec<_> = packages.iter().map(|package| arrow(package, &ours)).collect();
     found.sort();
     assert_eq!(found, DRAWN);
     Ok(())

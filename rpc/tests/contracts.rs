@@ -27,14 +27,7 @@ fn contracts_do_not_name_the_runtime() -> anyhow::Result<()> {
         }
         contracts.insert(module);
     }
-    for known in [
-        "extension",
-        "fault",
-        "instance",
-        "loadbalancer",
-        "registry",
-        "settings",
-    ] {
+    for known in ["extension", "fault", "instance", "loadbalancer", "registry", "settings"] {
         assert!(contracts.contains(known), "`{known}` was not looked at");
     }
     Ok(())
@@ -42,7 +35,8 @@ fn contracts_do_not_name_the_runtime() -> anyhow::Result<()> {
 
 #[test]
 fn paths_of_every_form_are_seen() {
-    let source = "use crate::client; super::server::X; use crate::{a, b::{protocol, c}, transport}; my_crate::no; crate::X";
+    let source =
+        "use crate::client; super::server::X; use crate::{a, b::{protocol, c}, transport}; my_crate::no; crate::X";
     let named = Vec::from_iter(named_modules(source)).join(" ");
     assert_eq!(named, "X a b c client protocol server transport");
 }
@@ -64,9 +58,7 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// The module right below the crate that a file belongs to, by its path below `src`.
 fn top_module(file: &Path) -> String {
     let first = file.iter().next().map(Path::new);
-    let name = first
-        .and_then(Path::file_stem)
-        .expect("a source has a name");
+    let name = first.and_then(Path::file_stem).expect("a source has a name");
     name.to_string_lossy().into_owned()
 }
 
@@ -75,18 +67,11 @@ fn named_modules(source: &str) -> BTreeSet<String> {
     let no_name = |c: char| !c.is_alphanumeric() && c != '_';
     let mut named = BTreeSet::new();
     for root in ["crate::", "super::"] {
-        let found = source
-            .match_indices(root)
-            .map(|(at, _)| source.split_at(at));
+        let found = source.match_indices(root).map(|(at, _)| source.split_at(at));
         // Not within a longer name, such as `my_crate::`.
-        for (_, found) in found.filter(|(before, _)| before.is_empty() || before.ends_with(no_name))
-        {
+        for (_, found) in found.filter(|(before, _)| before.is_empty() || before.ends_with(no_name)) {
             let path = &found[root.len()..];
-            let end = if path.starts_with('{') {
-                group_end(path)
-            } else {
-                path.find(no_name)
-            };
+            let end = if path.starts_with('{') { group_end(path) } else { path.find(no_name) };
             let names = path[..end.unwrap_or(path.len())].split(no_name);
             named.extend(names.filter(|name| !name.is_empty()).map(str::to_owned));
         }

@@ -173,7 +173,10 @@ impl Core {
     fn refuse(&self, call: &Invocation) -> Option<RpcError> {
         let (length, limit) = (HEADER + call.body.len(), self.shared.max_frame as usize);
         if length > limit {
-            let message = format!("`{}`: the request has {length} bytes, this client sends at most {limit} in a frame", self.name(call.ordinal));
+            let message = format!(
+                "`{}`: the request has {length} bytes, this client sends at most {limit} in a frame",
+                self.name(call.ordinal)
+            );
             return Some(RpcError::with_code(Code::TooLarge, Executed::No, message));
         }
         let misfit = call.metadata.misfit()?;
@@ -207,7 +210,11 @@ impl Core {
         match tokio::time::timeout_at(call.deadline, lookup).await {
             Ok(Ok(snapshot)) => Ok(snapshot),
             Ok(Err(source)) => {
-                let message = format!("service `{}` cannot be looked up in registry `{}`", self.service.name(), self.shared.registry);
+                let message = format!(
+                    "service `{}` cannot be looked up in registry `{}`",
+                    self.service.name(),
+                    self.shared.registry
+                );
                 let source: crate::BoxError = source;
                 Err(RpcError::with_code(Code::Unavailable, Executed::No, message).with_source(source))
             }
@@ -218,13 +225,20 @@ impl Core {
     /// The error of a call whose deadline passed.
     pub(super) fn late(&self, call: &Invocation, executed: Executed, when: &str) -> RpcError {
         let timeout = call.deadline - call.started;
-        RpcError::with_code(Code::DeadlineExceeded, executed, format!("`{}`: {timeout:?} passed {when}", self.name(call.ordinal)))
+        RpcError::with_code(
+            Code::DeadlineExceeded,
+            executed,
+            format!("`{}`: {timeout:?} passed {when}", self.name(call.ordinal)),
+        )
     }
 }
 
 impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("service", &self.service.name()).field("snapshot", &self.snapshot).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("service", &self.service.name())
+            .field("snapshot", &self.snapshot)
+            .finish_non_exhaustive()
     }
 }
 
@@ -233,9 +247,19 @@ impl MethodShape {
         let method = &service.methods()[ordinal];
         let (service, method_name) = (service.name(), method.name());
         let arguments = method.arguments_shape();
-        let arguments = arguments.map_err(|source| BuildError::Type { service, method: method_name, part: "arguments", source: source.into() })?;
+        let arguments = arguments.map_err(|source| BuildError::Type {
+            service,
+            method: method_name,
+            part: "arguments",
+            source: source.into(),
+        })?;
         let outcome = method.outcome_shape();
-        let outcome = outcome.map_err(|source| BuildError::Type { service, method: method_name, part: "result", source: source.into() })?;
+        let outcome = outcome.map_err(|source| BuildError::Type {
+            service,
+            method: method_name,
+            part: "result",
+            source: source.into(),
+        })?;
         let fingerprints = (arguments.fingerprint(), outcome.fingerprint());
         Ok(Self { fingerprints, arguments: arguments.text, outcome: outcome.text })
     }

@@ -43,22 +43,17 @@ pub struct Client {
 
 impl Client {
     /// Begins to configure a client.
-    #[must_use]
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
     /// A stub for the service of this type. Stubs of the same service share what they know of its instances.
     ///
-    /// Nothing is sent: the first call looks the service up and connects.
+    /// Nothing is sent: the first call looks the service up and connects. Calls are made within a Tokio runtime.
     ///
     /// # Errors
     ///
     /// When a type of the service cannot travel, or a plugin refuses to be built.
-    ///
-    /// # Panics
-    ///
-    /// Never outside of a Tokio runtime's absence: a stub may be made anywhere, but called only within a runtime.
     pub fn stub<S: Stub>(&self) -> Result<S, BuildError> {
         Ok(S::from_channel(Channel::new(self.core(S::SERVICE)?)))
     }

@@ -55,7 +55,10 @@ enum Link {
     #[default]
     Idle,
     /// One connect for all that wait; the task is owned here.
-    Connecting(watch::Receiver<Option<Connected>>, #[allow(dead_code, reason = "held so that the task ends with its peer")] AbortOnDropHandle<()>),
+    Connecting(
+        watch::Receiver<Option<Connected>>,
+        #[allow(dead_code, reason = "held so that the task ends with its peer")] AbortOnDropHandle<()>,
+    ),
     Open(Arc<Connection>),
 }
 
@@ -84,11 +87,8 @@ impl Pool {
             return peer;
         }
         peers.retain(|_, peer| peer.strong_count() > 0);
-        let peer = Arc::new(Peer {
-            address: address.to_owned(),
-            dialer: Arc::clone(&self.dialer),
-            state: Mutex::default(),
-        });
+        let peer =
+            Arc::new(Peer { address: address.to_owned(), dialer: Arc::clone(&self.dialer), state: Mutex::default() });
         peers.insert(address.to_owned(), Arc::downgrade(&peer));
         peer
     }

@@ -36,7 +36,10 @@ enum Place {
     NoService,
     NoMethod,
     /// It is there, but with other types; what differs is asked for once.
-    OtherTypes { number: u32, difference: OnceCell<String> },
+    OtherTypes {
+        number: u32,
+        difference: OnceCell<String>,
+    },
 }
 
 /// Why an instance is passed over: it cannot have seen the request.
@@ -97,7 +100,11 @@ impl Link {
     }
 
     /// Connects, if need be. Cancel safe.
-    pub(super) async fn connect(&self, service: &ServiceDescriptor, shapes: &[MethodShape]) -> Result<Arc<Route>, Cause> {
+    pub(super) async fn connect(
+        &self,
+        service: &ServiceDescriptor,
+        shapes: &[MethodShape],
+    ) -> Result<Arc<Route>, Cause> {
         let connection = self.peer.connection().await?;
         if let Some(route) = self.open_route()
             && Arc::ptr_eq(&route.connection, &connection)

@@ -94,12 +94,15 @@ impl Core {
             Ok(Answer::Expired) => Err(late(Executed::Maybe, "without an answer")),
             Ok(Answer::Lost(Executed::No)) => Err(Cause::from(Refusal::Lost).into()),
             Ok(Answer::Lost(executed)) => {
-                let cause = route.connection.lost().map_or_else(|| "it is not known why".to_owned(), ToString::to_string);
-                let message = format!("`{}`: the request was sent, then the connection ended: {cause}", self.name(call.ordinal));
+                let cause =
+                    route.connection.lost().map_or_else(|| "it is not known why".to_owned(), ToString::to_string);
+                let message =
+                    format!("`{}`: the request was sent, then the connection ended: {cause}", self.name(call.ordinal));
                 Err(Failure::Final(RpcError::with_code(Code::ConnectionLost, executed, message)))
             }
             Ok(Answer::Description(_)) => {
-                let message = format!("`{}`: the server answered a request with a description", self.name(call.ordinal));
+                let message =
+                    format!("`{}`: the server answered a request with a description", self.name(call.ordinal));
                 Err(Failure::Final(RpcError::with_code(Code::Internal, Executed::Maybe, message)))
             }
             Err(refusal @ Refusal::TooLarge { .. }) => {
@@ -114,14 +117,20 @@ impl Core {
     fn status(&self, call: &Invocation, status: &Status) -> Failure {
         let (code, executed) = match status.code() {
             StatusCode::Overloaded => return Cause { code: Code::Overloaded, text: status.message().into() }.into(),
-            StatusCode::UnknownMethod => return Cause { code: Code::MethodNotFound, text: status.message().into() }.into(),
+            StatusCode::UnknownMethod => {
+                return Cause { code: Code::MethodNotFound, text: status.message().into() }.into();
+            }
             StatusCode::UnsupportedCodec => return Cause { code: Code::Codec, text: status.message().into() }.into(),
             StatusCode::BadRequest => (Code::BadRequest, Executed::No),
             StatusCode::DeadlineExceeded => (Code::DeadlineExceeded, Executed::Maybe),
             StatusCode::Internal => (Code::Internal, Executed::Maybe),
             StatusCode::AnswerTooLarge => (Code::TooLarge, Executed::Yes),
         };
-        Failure::Final(RpcError::with_code(code, executed, format!("`{}`: {}", self.name(call.ordinal), status.message())))
+        Failure::Final(RpcError::with_code(
+            code,
+            executed,
+            format!("`{}`: {}", self.name(call.ordinal), status.message()),
+        ))
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
@@ -135,7 +144,11 @@ impl Core {
             })
             .collect();
         let Some(((_, first), others)) = causes.split_first() else {
-            let message = format!("`{name}`: registry `{}` knows no instance of service `{}`", self.shared.registry, call.service());
+            let message = format!(
+                "`{name}`: registry `{}` knows no instance of service `{}`",
+                self.shared.registry,
+                call.service()
+            );
             return RpcError::with_code(Code::Unavailable, Executed::No, message);
         };
         let shared = others.iter().all(|(_, cause)| cause.code == first.code);
@@ -159,7 +172,9 @@ fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[(usize, Cause)]) -> 
 fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let count = snapshot.endpoints.len();
     let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), admits));
-    picked.filter(|position| *position < count && admits(*position)).or_else(|| (0..count).find(|position| admits(*position)))
+    picked
+        .filter(|position| *position < count && admits(*position))
+        .or_else(|| (0..count).find(|position| admits(*position)))
 }
 
 fn record(call: &Invocation, attempt: Attempt) {

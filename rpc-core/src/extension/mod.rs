@@ -10,22 +10,33 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use rpc_core::{BoxError, Settings, extension, fault::FaultStrategy};
+//! use rpc_core::loadbalancer::{Endpoints, LoadBalancer, PickContext, Picker};
+//! use rpc_core::{BoxError, Settings, extension};
 //!
 //! #[derive(Debug)]
-//! struct LetItFail;
+//! struct First;
 //!
-//! impl FaultStrategy for LetItFail {}
-//!
-//! fn build(_: &Settings) -> Result<Arc<LetItFail>, BoxError> {
-//!     Ok(Arc::new(LetItFail))
+//! impl LoadBalancer for First {
+//!     fn prepare(&self, _: &Arc<Endpoints>) -> Box<dyn Picker> {
+//!         Box::new(First)
+//!     }
 //! }
 //!
-//! rpc_core::register!(dyn FaultStrategy, "letItFail", build);
+//! impl Picker for First {
+//!     fn pick(&self, cx: &PickContext<'_>) -> Option<usize> {
+//!         cx.admits(0).then_some(0)
+//!     }
+//! }
+//!
+//! fn build(_: &Settings) -> Result<Arc<First>, BoxError> {
+//!     Ok(Arc::new(First))
+//! }
+//!
+//! rpc_core::register!(dyn LoadBalancer, "first", build);
 //!
 //! # fn main() -> Result<(), extension::ExtensionError> {
-//! let strategy = extension::build::<dyn FaultStrategy>("letItFail", &Settings::default())?;
-//! assert!(!strategy.passes_through());
+//! let balancer = extension::build::<dyn LoadBalancer>("first", &Settings::default())?;
+//! assert!(!balancer.uses_key());
 //! # Ok(())
 //! # }
 //! ```
@@ -75,11 +86,7 @@ impl<E: ?Sized> Plugin<E> {
         location: &'static str,
         build: fn(&Settings) -> Result<Arc<E>, BoxError>,
     ) -> Self {
-        Self {
-            key,
-            location,
-            build,
-        }
+        Self { key, location, build }
     }
 }
 
@@ -88,20 +95,13 @@ impl<E: ?Sized> Plugin<E> {
 /// # Errors
 ///
 /// When the key is not registered, when any key of this kind is registered twice, or when the plugin refuses the settings.
-pub fn build<E: Extension + ?Sized>(
-    key: &str,
-    settings: &Settings,
-) -> Result<Arc<E>, ExtensionError> {
+pub fn build<E: Extension + ?Sized>(key: &str, settings: &Settings) -> Result<Arc<E>, ExtensionError> {
     let plugins = registered::<E>();
     refuse_duplicates(&plugins)?;
     let Some(plugin) = plugins.iter().find(|plugin| plugin.key == key) else {
         return Err(not_found::<E>(key));
     };
-    (plugin.build)(settings).map_err(|source| ExtensionError::Refused {
-        kind: E::KIND,
-        key: plugin.key,
-        source,
-    })
+    (plugin.build)(settings).map_err(|source| ExtensionError::Refused { kind: E::KIND, key: plugin.key, source })
 }
 
 /// The keys of all registered plugins of kind `E`, sorted.
@@ -132,19 +132,10 @@ fn refuse_duplicates<E: Extension + ?Sized>(plugins: &[&Plugin<E>]) -> Result<()
 fn not_found<E: Extension + ?Sized>(key: &str) -> ExtensionError {
     let (kind, asked, registered) = (E::KIND, key.to_owned(), keys::<E>());
     if registered.is_empty() {
-        return ExtensionError::NoneRegistered {
-            kind,
-            asked,
-            plugin_crate: E::CRATE,
-        };
+        return ExtensionError::NoneRegistered { kind, asked, plugin_crate: E::CRATE };
     }
     let nearest = nearest::nearest(key, &registered);
-    ExtensionError::Unknown {
-        kind,
-        asked,
-        nearest,
-        registered,
-    }
+    ExtensionError::Unknown { kind, asked, nearest, registered }
 }
 
 /// Registers a plugin under a key: `register!(dyn Contract, key, build)`, at module level beside the plugin's type.

@@ -39,12 +39,7 @@ mod tests {
 
     #[test]
     fn counts_insertions_removals_and_replacements() {
-        for (a, b, expected) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("flaw", "lawn", 2),
-        ] {
+        for (a, b, expected) in [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("flaw", "lawn", 2)] {
             assert_eq!(distance(&letters(a), &letters(b)), expected, "{a} {b}");
             assert_eq!(distance(&letters(b), &letters(a)), expected, "{b} {a}");
         }

@@ -141,6 +141,13 @@ pub(crate) struct FrameDecoder {
     skip: usize,
 }
 
+/// What a header announces, with the length of the payload.
+enum Announced {
+    Frame(Header, usize),
+    /// A frame of a later kind, to be skipped.
+    Later(usize),
+}
+
 impl FrameDecoder {
     /// A decoder that accepts payloads of at most `max_frame` bytes.
     pub(crate) const fn new(max_frame: u32) -> Self {
@@ -152,8 +159,8 @@ impl FrameDecoder {
         self.max_frame = max_frame;
     }
 
-    /// The header at the start of `bytes` and the payload's length, as soon as it is complete; what is wrong, even sooner.
-    fn header(&self, bytes: &[u8]) -> Result<Option<(Result<Header, u8>, usize)>, FrameError> {
+    /// The header at the start of `bytes`, as soon as it is complete; what is wrong, even sooner.
+    fn header(&self, bytes: &[u8]) -> Result<Option<Announced>, FrameError> {
         let start = &bytes[..bytes.len().min(4)];
         if !MAGIC.starts_with(start) {
             // A foreign protocol may wait for an answer after one short line, so a prefix is enough to tell.
@@ -171,16 +178,19 @@ impl FrameDecoder {
         };
         let (kind, flags, codec) = (fields.get_u8(), fields.get_u8(), fields.get_u8());
         let (id, length) = (fields.get_u64_le(), fields.get_u32_le());
-        let header = match Kind::from_byte(kind) {
-            Some(kind) if flags & !kind.flags() != 0 => return Err(FrameError::Flags { kind, flags }),
-            Some(kind) if length > self.max_frame => {
-                return Err(FrameError::TooLarge { kind, length, limit: self.max_frame });
-            }
-            Some(kind) => Ok(Header { kind, flags, codec, id }),
-            None if kind < FIRST_SKIPPED_KIND => return Err(FrameError::Kind(kind)),
-            None => Err(kind),
+        let Some(kind) = Kind::from_byte(kind) else {
+            return match kind {
+                FIRST_SKIPPED_KIND.. => Ok(Some(Announced::Later(length as usize))),
+                _ => Err(FrameError::Kind(kind)),
+            };
         };
-        Ok(Some((header, length as usize)))
+        if flags & !kind.flags() != 0 {
+            return Err(FrameError::Flags { kind, flags });
+        }
+        if length > self.max_frame {
+            return Err(FrameError::TooLarge { kind, length, limit: self.max_frame });
+        }
+        Ok(Some(Announced::Frame(Header { kind, flags, codec, id }, length as usize)))
     }
 }
 
@@ -201,8 +211,8 @@ impl Decoder for FrameDecoder {
                     src.reserve(HEADER);
                     return Ok(None);
                 }
-                Some((Err(_later_kind), length)) => self.skip = HEADER + length,
-                Some((Ok(header), length)) => {
+                Some(Announced::Later(length)) => self.skip = HEADER + length,
+                Some(Announced::Frame(header, length)) => {
                     if let Some(missing) = (HEADER + length).checked_sub(src.len())
                         && missing > 0
                     {

@@ -55,7 +55,10 @@ impl ClientHello {
 pub(crate) enum ServerHello {
     Welcome(Welcome),
     /// No version in common; these are the server's.
-    Refused { lowest: u8, highest: u8 },
+    Refused {
+        lowest: u8,
+        highest: u8,
+    },
 }
 
 /// A server's limits, identity and methods.
@@ -194,7 +197,10 @@ mod tests {
         assert_eq!(welcome().encode(), WELCOME_BYTES);
         assert_eq!(ServerHello::decode(Bytes::from_static(WELCOME_BYTES)), Ok(welcome()));
         assert_eq!(ServerHello::refused().encode(), &[1, 1, 1][..]);
-        assert_eq!(ServerHello::decode(Bytes::from_static(&[1, 2, 3])), Ok(ServerHello::Refused { lowest: 2, highest: 3 }));
+        assert_eq!(
+            ServerHello::decode(Bytes::from_static(&[1, 2, 3])),
+            Ok(ServerHello::Refused { lowest: 2, highest: 3 })
+        );
     }
 
     #[test]

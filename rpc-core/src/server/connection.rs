@@ -138,7 +138,11 @@ async fn greet(io: Io, server: Arc<Server>) -> Result<Greeted, Ended> {
     Ok((connection, reader, decoder, buffer))
 }
 
-async fn read_hello(reader: &mut Reader, decoder: &mut FrameDecoder, buffer: &mut BytesMut) -> Result<ClientHello, Ended> {
+async fn read_hello(
+    reader: &mut Reader,
+    decoder: &mut FrameDecoder,
+    buffer: &mut BytesMut,
+) -> Result<ClientHello, Ended> {
     loop {
         if let Some(frame) = decoder.decode(buffer)? {
             return match frame.header.kind {
@@ -205,7 +209,9 @@ impl Connection {
                 self.echoed.store(true, Ordering::Release);
                 self.quieter.notify_one();
             }
-            kind @ (Kind::Hello | Kind::Response | Kind::GoAway | Kind::GoAwayEcho) => return Err(Ended::Unexpected(kind)),
+            kind @ (Kind::Hello | Kind::Response | Kind::GoAway | Kind::GoAwayEcho) => {
+                return Err(Ended::Unexpected(kind));
+            }
         }
         Ok(())
     }
@@ -288,7 +294,8 @@ impl Connection {
     fn answer(&self, id: u64, codec: u8, response: Response) {
         let (mut flags, mut payload) = response.encode();
         if payload.len() > self.client_max_frame as usize {
-            let message = format!("the answer has {} bytes, the client accepts at most {}", payload.len(), self.client_max_frame);
+            let message =
+                format!("the answer has {} bytes, the client accepts at most {}", payload.len(), self.client_max_frame);
             (flags, payload) = Response::Status(Status::new(StatusCode::AnswerTooLarge, message)).encode();
         }
         self.push(Header { kind: Kind::Response, flags, codec, id }, payload);
@@ -326,7 +333,8 @@ impl Connection {
             let now = Instant::now();
             self.handlers.expire(now, &mut expired);
             for (id, codec) in expired.drain(..) {
-                let status = Status::new(StatusCode::DeadlineExceeded, "the handler was dropped at the caller's deadline");
+                let status =
+                    Status::new(StatusCode::DeadlineExceeded, "the handler was dropped at the caller's deadline");
                 self.answer(id, codec, Response::Status(status));
                 self.output.wake();
             }

@@ -57,7 +57,6 @@ struct Shared {
 
 impl Server {
     /// Begins to configure a server.
-    #[must_use]
     pub fn builder() -> ServerBuilder {
         ServerBuilder::default()
     }

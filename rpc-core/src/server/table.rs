@@ -65,7 +65,12 @@ impl Entry {
         let arguments = method.arguments_shape().map_err(|source| failed("arguments", source))?;
         let outcome = method.outcome_shape().map_err(|source| failed("result", source))?;
         for place in arguments.unknown.iter().chain(&outcome.unknown) {
-            tracing::warn!(service, method = method.name(), place, "a type gives no hint of its shape; a difference there goes unseen");
+            tracing::warn!(
+                service,
+                method = method.name(),
+                place,
+                "a type gives no hint of its shape; a difference there goes unseen"
+            );
         }
         let hello = TableEntry {
             service: service.to_owned(),

@@ -309,7 +309,9 @@ impl Shared {
             LostCause::Closed | LostCause::Io(_) | LostCause::Dropped => {
                 tracing::debug!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended");
             }
-            _ => tracing::warn!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended"),
+            _ => {
+                tracing::warn!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended")
+            }
         }
         // Before the waits end, so that whoever wakes finds the cause.
         let _ = self.lost.set(cause);

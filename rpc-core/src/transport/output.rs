@@ -197,7 +197,9 @@ impl Output {
             match state.sink.take() {
                 Some(_writer) => {}
                 // Somebody is writing all that was queued when he began; whether it is accepted is not known yet.
-                None => state.accepted = state.queued - state.queue.iter().map(|segment| segment.len() as u64).sum::<u64>(),
+                None => {
+                    state.accepted = state.queued - state.queue.iter().map(|segment| segment.len() as u64).sum::<u64>()
+                }
             }
             state.queue.clear();
         }
@@ -244,7 +246,10 @@ impl Output {
 impl std::fmt::Debug for Output {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = lock(&self.state);
-        f.debug_struct("Output").field("queued", &state.queued).field("accepted", &state.accepted).finish_non_exhaustive()
+        f.debug_struct("Output")
+            .field("queued", &state.queued)
+            .field("accepted", &state.accepted)
+            .finish_non_exhaustive()
     }
 }
 
@@ -406,11 +411,16 @@ mod tests {
             let output = Arc::clone(&output);
             async move { output.run().await }
         });
-        let bodies: Vec<Vec<u8>> = (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
+        let bodies: Vec<Vec<u8>> =
+            (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
         let mut expected = Vec::new();
         for (id, body) in bodies.iter().enumerate() {
             push(&output, id as u64, body);
-            if id % 3 == 0 { output.flush_now() } else { output.wake() }
+            if id % 3 == 0 {
+                output.flush_now()
+            } else {
+                output.wake()
+            }
             let header = Header::plain(Kind::Response, id as u64);
             expected.extend_from_slice(&header.to_bytes(4 + body.len() as u32));
             expected.extend_from_slice(b"head");

@@ -198,7 +198,9 @@ impl Pending {
 impl Slots {
     fn get(&mut self, id: u64) -> Option<&mut Slot> {
         let (index, generation) = split(id);
-        self.slots.get_mut(index as usize).filter(|slot| slot.generation == generation && !matches!(slot.state, State::Free))
+        self.slots
+            .get_mut(index as usize)
+            .filter(|slot| slot.generation == generation && !matches!(slot.state, State::Free))
     }
 
     /// Puts the answer where the call finds it; `None` if it does not wait any more.

@@ -5,9 +5,7 @@ use rpc_core::{ServiceInstance, extension};
 use super::*;
 
 fn endpoints(ids: &[usize]) -> Arc<Endpoints> {
-    let instances = ids
-        .iter()
-        .map(|id| ServiceInstance::new("users", format!("host{id}:1")));
+    let instances = ids.iter().map(|id| ServiceInstance::new("users", format!("host{id}:1")));
     Arc::new(Endpoints::from_instances(instances))
 }
 
@@ -26,10 +24,7 @@ fn the_sequence_breaks_at_most_once_where_the_counter_wraps() {
         let picker = RoundRobin::starting_at(usize::MAX - 3).prepare(&first(len));
         let picks: Vec<_> = (0..10).map(|_| pick(&*picker).unwrap()).collect();
         assert!(picks.iter().all(|position| *position < len), "{picks:?}");
-        let breaks = picks
-            .windows(2)
-            .filter(|pair| pair[1] != (pair[0] + 1) % len)
-            .count();
+        let breaks = picks.windows(2).filter(|pair| pair[1] != (pair[0] + 1) % len).count();
         assert!(breaks <= 1, "{len} endpoints: {picks:?}");
     }
 }
@@ -49,10 +44,7 @@ fn threads_share_the_turns_exactly() {
         let threads: Vec<_> = (0..10).map(|_| scope.spawn(count_in_thread)).collect();
         for thread in threads {
             let counts = thread.join().unwrap();
-            total
-                .iter_mut()
-                .zip(counts)
-                .for_each(|(sum, count)| *sum += count);
+            total.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     });
     assert_eq!(total, [20_000; 5]);
@@ -68,9 +60,7 @@ fn a_list_in_another_order_does_not_disturb_the_turns() {
         random.shuffle(&mut ids);
         let list = endpoints(&ids);
         let position = pick(&*balancer.prepare(&list)).unwrap();
-        *counts
-            .entry(list[position].instance().id.clone())
-            .or_insert(0) += 1;
+        *counts.entry(list[position].instance().id.clone()).or_insert(0) += 1;
     }
     assert_eq!(Vec::from_iter(counts.into_values()), [2_000; 5]);
 }
@@ -95,18 +85,13 @@ fn fresh_balancers_begin_anywhere() {
     for _ in 0..1_000 {
         counts[pick(&*RoundRobin::new().prepare(&endpoints)).unwrap()] += 1;
     }
-    assert!(
-        counts.iter().all(|count| (137..=263).contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|count| (137..=263).contains(count)), "{counts:?}");
 }
 
 #[test]
 fn a_new_list_does_not_restart_the_sequence() {
     let balancer = RoundRobin::starting_at(0);
-    let picks: Vec<_> = (0..7)
-        .map(|_| pick(&*balancer.prepare(&first(5))).unwrap())
-        .collect();
+    let picks: Vec<_> = (0..7).map(|_| pick(&*balancer.prepare(&first(5))).unwrap()).collect();
     assert_eq!(picks, [0, 1, 2, 3, 4, 0, 1]);
 }
 
@@ -146,8 +131,5 @@ fn is_registered_and_refuses_unknown_settings() {
     assert!(extension::build::<dyn LoadBalancer>("roundRobin", &Settings::default()).is_ok());
     let settings = Settings::from_table(&HashMap::from([("weighted", true)])).unwrap();
     let error = extension::build::<dyn LoadBalancer>("roundRobin", &settings).unwrap_err();
-    assert_eq!(
-        error.source().unwrap().to_string(),
-        "setting `weighted` is not accepted"
-    );
+    assert_eq!(error.source().unwrap().to_string(), "setting `weighted` is not accepted");
 }

@@ -19,11 +19,7 @@ impl<'a> Decoder<'a> {
     /// Starts at the first byte of `body`.
     #[must_use]
     pub fn new(codec: Codec, body: &'a [u8]) -> Self {
-        Decoder {
-            codec,
-            body: Guard::new(body),
-            values: 0,
-        }
+        Decoder { codec, body: Guard::new(body), values: 0 }
     }
 
     /// The next value.
@@ -35,8 +31,7 @@ impl<'a> Decoder<'a> {
     pub fn next<T: DeserializeOwned + 'static>(&mut self) -> Result<T, DecodeError> {
         self.values += 1;
         let Codec::Bincode = self.codec;
-        self.read()
-            .map_err(|failure| DecodeError::new(type_name::<T>(), self.body.position(), failure))
+        self.read().map_err(|failure| DecodeError::new(type_name::<T>(), self.body.position(), failure))
     }
 
     /// How many values were asked for.
@@ -51,9 +46,7 @@ impl<'a> Decoder<'a> {
     /// If bytes are left over: the two sides disagree on the types.
     pub fn finish(mut self) -> Result<(), DecodeError> {
         let position = self.body.position();
-        self.body
-            .finish()
-            .map_err(|failure| DecodeError::new("body", position, failure))
+        self.body.finish().map_err(|failure| DecodeError::new("body", position, failure))
     }
 
     fn read<T: DeserializeOwned + 'static>(&mut self) -> Result<T, super::DecodeFailure> {
@@ -106,11 +99,7 @@ mod tests {
         User {
             name: "ada".into(),
             age: 36,
-            states: vec![
-                State::Active,
-                State::Suspended { until: 1 << 40 },
-                State::Renamed("b".into(), Some(true)),
-            ],
+            states: vec![State::Active, State::Suspended { until: 1 << 40 }, State::Renamed("b".into(), Some(true))],
             index: BTreeMap::from([(1, (-2, 'ü'))]),
         }
     }
@@ -135,9 +124,7 @@ mod tests {
         encoder.push(&user()).unwrap();
         let body = encoder.finish();
         for end in 0..body.len() {
-            let error = Decoder::new(Codec::Bincode, &body[..end])
-                .next::<User>()
-                .unwrap_err();
+            let error = Decoder::new(Codec::Bincode, &body[..end]).next::<User>().unwrap_err();
             assert!(error.to_string().contains("ends"), "{end}: {error}");
         }
     }
@@ -152,10 +139,7 @@ mod tests {
 
     #[test]
     fn wrong_bytes_say_what_is_wrong_and_where() {
-        assert_eq!(
-            message::<(u8, bool)>(&[1, 7]),
-            "cannot decode `(u8, bool)` at byte 2: 7 is no bool"
-        );
+        assert_eq!(message::<(u8, bool)>(&[1, 7]), "cannot decode `(u8, bool)` at byte 2: 7 is no bool");
         assert!(message::<Option<u8>>(&[2]).contains("2 is no option"));
         assert!(message::<char>(&[0xff]).contains("char"));
         assert!(message::<String>(&[1, 0xff]).contains("utf-8"));

@@ -23,11 +23,7 @@ impl Encoder {
     /// Starts an empty body.
     #[must_use]
     pub fn new(codec: Codec) -> Self {
-        Encoder {
-            codec,
-            body: Vec::with_capacity(INITIAL_CAPACITY),
-            values: 0,
-        }
+        Encoder { codec, body: Vec::with_capacity(INITIAL_CAPACITY), values: 0 }
     }
 
     /// Appends `value`.
@@ -121,46 +117,28 @@ mod tests {
     #[test]
     fn refuses_a_skipped_field_and_names_it() {
         let message = refusal(&Skipping::default());
-        assert!(
-            message.contains("Skipping") && message.contains("`nick`"),
-            "{message}"
-        );
+        assert!(message.contains("Skipping") && message.contains("`nick`"), "{message}");
         assert!(message.contains("skip_serializing_if"), "{message}");
-        let whole = Skipping {
-            id: 1,
-            nick: Some("n".into()),
-        };
+        let whole = Skipping { id: 1, nick: Some("n".into()) };
         assert!(Encoder::new(Codec::Bincode).push(&whole).is_ok());
     }
 
     #[test]
     fn refuses_flattened_fields() {
-        let message = refusal(&Flattening {
-            id: 1,
-            rest: BTreeMap::new(),
-        });
-        assert!(
-            message.contains("Flattening") && message.contains("flatten"),
-            "{message}"
-        );
+        let message = refusal(&Flattening { id: 1, rest: BTreeMap::new() });
+        assert!(message.contains("Flattening") && message.contains("flatten"), "{message}");
     }
 
     #[test]
     fn refuses_a_sequence_of_unknown_length() {
         let message = refusal(&Streaming);
-        assert!(
-            message.contains("Streaming") && message.contains("length"),
-            "{message}"
-        );
+        assert!(message.contains("Streaming") && message.contains("length"), "{message}");
     }
 
     #[test]
     fn refuses_a_struct_that_writes_fewer_fields_than_it_declares() {
         let message = refusal(&Miscounted);
-        assert!(
-            message.contains("declares 2") && message.contains("writes 1"),
-            "{message}"
-        );
+        assert!(message.contains("declares 2") && message.contains("writes 1"), "{message}");
     }
 
     #[test]
@@ -176,8 +154,7 @@ mod tests {
             let blob: Blob = vec![9; length];
             let mut encoder = Encoder::new(Codec::Bincode);
             encoder.push(&blob).unwrap();
-            let expected =
-                bincode::serde::encode_to_vec(&blob, bincode::config::standard()).unwrap();
+            let expected = bincode::serde::encode_to_vec(&blob, bincode::config::standard()).unwrap();
             assert_eq!(encoder.finish(), expected);
         }
     }

@@ -26,11 +26,7 @@ pub struct DecodeError {
 
 impl EncodeError {
     pub(super) fn new(type_name: &'static str, reason: EncodeFailure) -> Self {
-        EncodeError {
-            argument: None,
-            type_name,
-            reason,
-        }
+        EncodeError { argument: None, type_name, reason }
     }
 
     /// Says which argument failed, counted from 1.
@@ -42,12 +38,7 @@ impl EncodeError {
 
 impl DecodeError {
     pub(super) fn new(type_name: &'static str, offset: usize, reason: DecodeFailure) -> Self {
-        DecodeError {
-            argument: None,
-            type_name,
-            offset,
-            reason,
-        }
+        DecodeError { argument: None, type_name, offset, reason }
     }
 
     /// Says which argument failed, counted from 1.
@@ -71,25 +62,14 @@ impl Display for Position {
 /// What stopped an encoding.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::protocol) enum EncodeReason {
-    #[error(
-        "field `{field}` of `{name}` is skipped, but bincode needs every field; remove `skip_serializing_if`"
-    )]
-    Skipped {
-        name: &'static str,
-        field: &'static str,
-    },
+    #[error("field `{field}` of `{name}` is skipped, but bincode needs every field; remove `skip_serializing_if`")]
+    Skipped { name: &'static str, field: &'static str },
     #[error("a sequence does not know its length; collect it into a `Vec` first")]
     UnknownSequence,
-    #[error(
-        "a map does not know its length; bincode cannot carry `#[serde(flatten)]`, use a plain field"
-    )]
+    #[error("a map does not know its length; bincode cannot carry `#[serde(flatten)]`, use a plain field")]
     UnknownMap,
     #[error("`{name}` declares {declared} parts but writes {written}")]
-    Count {
-        name: &'static str,
-        declared: usize,
-        written: usize,
-    },
+    Count { name: &'static str, declared: usize, written: usize },
     #[error("it is nested deeper than {limit} levels")]
     Depth { limit: usize },
     #[error("{0}")]
@@ -117,9 +97,7 @@ pub(in crate::protocol) enum DecodeReason {
     Unread { left: usize },
     #[error("{left} bytes are left over; do both sides agree on the types?")]
     Trailing { left: usize },
-    #[error(
-        "bincode does not say what comes next, so {what} cannot be decoded; use a plain enum or struct"
-    )]
+    #[error("bincode does not say what comes next, so {what} cannot be decoded; use a plain enum or struct")]
     SelfDescribing { what: &'static str },
     #[error("{0}")]
     Custom(Box<str>),
@@ -178,10 +156,6 @@ impl Write for Quote {
         let room = QUOTE_LIMIT - self.0.len();
         let fits = text.floor_char_boundary(room);
         self.0.push_str(&text[..fits]);
-        if fits < text.len() {
-            Err(fmt::Error)
-        } else {
-            Ok(())
-        }
+        if fits < text.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }

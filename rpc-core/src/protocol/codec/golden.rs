@@ -58,12 +58,7 @@ fn unsigned_integers_grow_with_their_value() {
     pinned(u64::MAX, &[253, 255, 255, 255, 255, 255, 255, 255, 255]);
     pinned(300usize, &[251, 44, 1]);
     pinned(1u128, &[1]);
-    pinned(
-        u128::MAX,
-        &[
-            254, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-        ],
-    );
+    pinned(u128::MAX, &[254, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]);
 }
 
 #[test]
@@ -107,14 +102,8 @@ fn containers() {
     pinned(Some(9u8), &[1, 9]);
     pinned((1u8, -1i16, "a".to_owned()), &[1, 1, 1, 97]);
     pinned([1u16, 2, 3], &[1, 2, 3]);
-    pinned(
-        BTreeMap::from([("k".to_owned(), 258u64)]),
-        &[1, 1, 107, 251, 2, 1],
-    );
-    pinned(
-        BTreeMap::from([(1u8, vec![2u8]), (3, vec![])]),
-        &[2, 1, 1, 2, 3, 0],
-    );
+    pinned(BTreeMap::from([("k".to_owned(), 258u64)]), &[1, 1, 107, 251, 2, 1]);
+    pinned(BTreeMap::from([(1u8, vec![2u8]), (3, vec![])]), &[2, 1, 1, 2, 3, 0]);
 }
 
 #[test]
@@ -129,13 +118,7 @@ fn an_enum_begins_with_the_number_of_the_variant() {
 
 #[test]
 fn a_struct_is_its_fields() {
-    let parent = User {
-        id: Id(1),
-        name: "p".into(),
-        state: State::Active,
-        marker: Marker,
-        parent: None,
-    };
+    let parent = User { id: Id(1), name: "p".into(), state: State::Active, marker: Marker, parent: None };
     let user = User {
         id: Id(70_000),
         name: "u".into(),
@@ -143,8 +126,5 @@ fn a_struct_is_its_fields() {
         marker: Marker,
         parent: Some(Box::new(parent)),
     };
-    pinned(
-        user,
-        &[252, 112, 17, 1, 0, 1, 117, 3, 1, 1, 1, 1, 112, 0, 0],
-    );
+    pinned(user, &[252, 112, 17, 1, 0, 1, 117, 3, 1, 1, 1, 1, 112, 0, 0]);
 }

@@ -13,9 +13,9 @@ mod error;
 #[cfg(test)]
 mod golden;
 
-pub(crate) use decoder::Decoder;
-pub(crate) use encoder::Encoder;
-pub(crate) use error::{DecodeError, EncodeError};
+pub use decoder::Decoder;
+pub use encoder::Encoder;
+pub use error::{DecodeError, EncodeError};
 pub(in crate::protocol) use error::{DecodeFailure, DecodeReason, EncodeFailure, EncodeReason};
 
 /// The encodings a body can have. A closed set: open codecs would put erased serde into every signature.

@@ -1,8 +1,6 @@
 //! The inside of containers, for the decoding guard.
 
-use serde::de::{
-    DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 
 use super::decode::Guard;
 use crate::protocol::codec::DecodeFailure;
@@ -19,10 +17,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, 'de> {
     type Error = DecodeFailure;
 
     #[inline]
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, DecodeFailure> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeFailure> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -40,18 +35,12 @@ impl<'de> MapAccess<'de> for &mut Elements<'_, 'de> {
     type Error = DecodeFailure;
 
     #[inline]
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, DecodeFailure> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeFailure> {
         self.next_element_seed(seed)
     }
 
     #[inline]
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, DecodeFailure> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeFailure> {
         seed.deserialize(&mut *self.guard)
     }
 
@@ -66,10 +55,7 @@ impl<'de> EnumAccess<'de> for &mut Guard<'de> {
     type Variant = Self;
 
     #[inline]
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Self), DecodeFailure> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), DecodeFailure> {
         let index = self.primitive::<u32>()?;
         let deserializer = IntoDeserializer::<DecodeFailure>::into_deserializer(index);
         Ok((seed.deserialize(deserializer)?, self))
@@ -85,19 +71,12 @@ impl<'de> VariantAccess<'de> for &mut Guard<'de> {
     }
 
     #[inline]
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
-        self,
-        seed: T,
-    ) -> Result<T::Value, DecodeFailure> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, DecodeFailure> {
         seed.deserialize(self)
     }
 
     #[inline]
-    fn tuple_variant<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, DecodeFailure> {
         self.parts(len, visitor)
     }
 

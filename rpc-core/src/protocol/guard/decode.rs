@@ -64,10 +64,7 @@ impl<'de> Guard<'de> {
 
     /// Runs one level deeper.
     #[inline]
-    fn nested<R>(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Result<R, DecodeFailure>,
-    ) -> Result<R, DecodeFailure> {
+    fn nested<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R, DecodeFailure>) -> Result<R, DecodeFailure> {
         if self.depth == 0 {
             return Err(DecodeReason::Depth { limit: MAX_DEPTH }.into());
         }
@@ -93,16 +90,8 @@ impl<'de> Guard<'de> {
 
     /// The elements of a tuple or struct, whose number the type knows.
     #[inline]
-    pub(super) fn parts<V: Visitor<'de>>(
-        &mut self,
-        count: usize,
-        visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
-        visitor.visit_seq(&mut Elements {
-            guard: self,
-            left: count,
-            hint: count,
-        })
+    pub(super) fn parts<V: Visitor<'de>>(&mut self, count: usize, visitor: V) -> Result<V::Value, DecodeFailure> {
+        visitor.visit_seq(&mut Elements { guard: self, left: count, hint: count })
     }
 
     /// The elements of a sequence or map, whose number the body claims.
@@ -114,11 +103,7 @@ impl<'de> Guard<'de> {
         self.nested(|guard| {
             let count = guard.claim()?;
             let hint = count.min(guard.left());
-            let mut elements = Elements {
-                guard,
-                left: count,
-                hint,
-            };
+            let mut elements = Elements { guard, left: count, hint };
             let value = visit(&mut elements)?;
             match elements.left {
                 0 => Ok(value),
@@ -130,9 +115,7 @@ impl<'de> Guard<'de> {
 
 impl fmt::Debug for Guard<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard")
-            .field("length", &self.length)
-            .finish_non_exhaustive()
+        f.debug_struct("Guard").field("length", &self.length).finish_non_exhaustive()
     }
 }
 
@@ -223,11 +206,7 @@ impl<'de> Deserializer<'de> for &mut Guard<'de> {
     }
 
     #[inline]
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, DecodeFailure> {
         self.nested(|guard| guard.parts(len, visitor))
     }
 
@@ -271,18 +250,12 @@ impl<'de> Deserializer<'de> for &mut Guard<'de> {
         Err(DecodeReason::SelfDescribing { what }.into())
     }
 
-    fn deserialize_identifier<V: Visitor<'de>>(
-        self,
-        _visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
+    fn deserialize_identifier<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, DecodeFailure> {
         let what = "a name (`#[serde(flatten)]`, an adjacently tagged enum)";
         Err(DecodeReason::SelfDescribing { what }.into())
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(
-        self,
-        _visitor: V,
-    ) -> Result<V::Value, DecodeFailure> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, DecodeFailure> {
         let what = "a value to be ignored";
         Err(DecodeReason::SelfDescribing { what }.into())
     }

@@ -11,18 +11,12 @@ use super::{Config, MAX_DEPTH};
 use crate::protocol::codec::{EncodeFailure, EncodeReason};
 
 /// Appends `value` to `body`; after an error the end of `body` is undefined.
-pub(in crate::protocol) fn encode<T: Serialize>(
-    value: &T,
-    body: &mut Vec<u8>,
-) -> Result<(), EncodeFailure> {
+pub(in crate::protocol) fn encode<T: Serialize>(value: &T, body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
     value.serialize(&mut Sink::new(body))
 }
 
 /// Appends a byte string to `body`, as one block.
-pub(in crate::protocol) fn encode_bytes(
-    bytes: &[u8],
-    body: &mut Vec<u8>,
-) -> Result<(), EncodeFailure> {
+pub(in crate::protocol) fn encode_bytes(bytes: &[u8], body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
     Sink::new(body).primitive(bytes)
 }
 
@@ -34,10 +28,7 @@ struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     fn new(body: &'a mut Vec<u8>) -> Self {
-        Sink {
-            output: EncoderImpl::new(Output(body), bincode::config::standard()),
-            depth: MAX_DEPTH,
-        }
+        Sink { output: EncoderImpl::new(Output(body), bincode::config::standard()), depth: MAX_DEPTH }
     }
 
     #[inline]
@@ -64,18 +55,9 @@ impl<'a> Sink<'a> {
     }
 
     #[inline]
-    fn compound(
-        &mut self,
-        name: &'static str,
-        declared: usize,
-    ) -> Result<Compound<'_, 'a>, EncodeFailure> {
+    fn compound(&mut self, name: &'static str, declared: usize) -> Result<Compound<'_, 'a>, EncodeFailure> {
         self.enter()?;
-        Ok(Compound {
-            sink: self,
-            name,
-            declared,
-            written: 0,
-        })
+        Ok(Compound { sink: self, name, declared, written: 0 })
     }
 }
 
@@ -192,11 +174,7 @@ impl<'s, 'a> Serializer for &'s mut Sink<'a> {
     }
 
     #[inline]
-    fn serialize_tuple_struct(
-        self,
-        name: &'static str,
-        len: usize,
-    ) -> Result<Compound<'s, 'a>, EncodeFailure> {
+    fn serialize_tuple_struct(self, name: &'static str, len: usize) -> Result<Compound<'s, 'a>, EncodeFailure> {
         self.compound(name, len)
     }
 
@@ -220,11 +198,7 @@ impl<'s, 'a> Serializer for &'s mut Sink<'a> {
     }
 
     #[inline]
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        len: usize,
-    ) -> Result<Compound<'s, 'a>, EncodeFailure> {
+    fn serialize_struct(self, name: &'static str, len: usize) -> Result<Compound<'s, 'a>, EncodeFailure> {
         self.compound(name, len)
     }
 
@@ -269,19 +243,9 @@ impl Compound<'_, '_> {
 
     #[inline]
     fn close(self) -> Result<(), EncodeFailure> {
-        let Compound {
-            sink,
-            name,
-            declared,
-            written,
-        } = self;
+        let Compound { sink, name, declared, written } = self;
         if written != declared {
-            return Err(EncodeReason::Count {
-                name,
-                declared,
-                written,
-            }
-            .into());
+            return Err(EncodeReason::Count { name, declared, written }.into());
         }
         sink.depth += 1;
         Ok(())

@@ -44,9 +44,7 @@ impl From<DecodeError> for DecodeFailure {
     #[cold]
     fn from(error: DecodeError) -> Self {
         match error {
-            DecodeError::UnexpectedEnd { additional } => DecodeReason::Ends {
-                missing: additional,
-            },
+            DecodeError::UnexpectedEnd { additional } => DecodeReason::Ends { missing: additional },
             DecodeError::InvalidBooleanValue(byte) => DecodeReason::Bool(byte),
             DecodeError::InvalidCharEncoding(_) => DecodeReason::Char,
             DecodeError::Utf8 { .. } => DecodeReason::Utf8,

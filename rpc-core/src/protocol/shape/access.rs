@@ -1,8 +1,6 @@
 //! The inside of containers, for the tracing deserializer.
 
-use serde::de::{
-    DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 
 use super::definition::{Form, Kind};
 use super::trace::{Failure, Trace};
@@ -19,18 +17,13 @@ pub(super) struct Parts<'t, 'a> {
 impl<'de> SeqAccess<'de> for &mut Parts<'_, '_> {
     type Error = Failed;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Failed> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Failed> {
         if self.next == self.count {
             return Ok(None);
         }
         let part = self.next;
         self.next += 1;
-        self.trace
-            .within(self.id, part, |trace| seed.deserialize(Tracer { trace }))
-            .map(Some)
+        self.trace.within(self.id, part, |trace| seed.deserialize(Tracer { trace })).map(Some)
     }
 }
 
@@ -44,10 +37,7 @@ pub(super) struct Elements<'t, 'a> {
 impl<'de> SeqAccess<'de> for Elements<'_, '_> {
     type Error = Failed;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Failed> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Failed> {
         element(self.trace, self.id, &mut self.left, seed)
     }
 }
@@ -62,17 +52,12 @@ pub(super) struct Entries<'t, 'a> {
 impl<'de> MapAccess<'de> for Entries<'_, '_> {
     type Error = Failed;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Failed> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Failed> {
         element(self.trace, self.id, &mut self.left, seed)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Failed> {
-        let result = self
-            .trace
-            .within(self.id, 1, |trace| seed.deserialize(Tracer { trace }));
+        let result = self.trace.within(self.id, 1, |trace| seed.deserialize(Tracer { trace }));
         if result.is_err() {
             // The next run leaves the map empty.
             self.trace.avoid(self.id, 1);
@@ -111,12 +96,8 @@ pub(super) struct Variant<'t, 'a> {
 }
 
 impl Variant<'_, '_> {
-    fn content<R>(
-        self,
-        run: impl FnOnce(Tracer<'_, '_>) -> Result<R, Failed>,
-    ) -> Result<R, Failed> {
-        self.trace
-            .within(self.id, self.index, |trace| run(Tracer { trace }))
+    fn content<R>(self, run: impl FnOnce(Tracer<'_, '_>) -> Result<R, Failed>) -> Result<R, Failed> {
+        self.trace.within(self.id, self.index, |trace| run(Tracer { trace }))
     }
 }
 
@@ -155,11 +136,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_> {
         self.content(|tracer| tracer.parts(Kind::Tuple, "", &[], len, visitor))
     }
 
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Failed> {
+    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Failed> {
         self.content(|tracer| tracer.parts(Kind::Struct, "", fields, fields.len(), visitor))
     }
 }

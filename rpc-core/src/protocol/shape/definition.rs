@@ -62,18 +62,8 @@ pub(super) struct Part {
 
 impl Definition {
     pub(super) fn new(kind: Kind, names: &[&'static str], parts: usize) -> Self {
-        let part = |index| Part {
-            name: names.get(index).copied().unwrap_or_default(),
-            ..Part::default()
-        };
-        Definition {
-            kind,
-            parts: (0..parts).map(part).collect(),
-            built: false,
-            asked: 0,
-            shortest: None,
-            turn: 0,
-        }
+        let part = |index| Part { name: names.get(index).copied().unwrap_or_default(), ..Part::default() };
+        Definition { kind, parts: (0..parts).map(part).collect(), built: false, asked: 0, shortest: None, turn: 0 }
     }
 
     /// The places that exist and can be reached.

@@ -12,10 +12,7 @@ pub(crate) fn difference(ours: &str, theirs: &str) -> String {
         return "no difference".to_owned();
     }
     let their_groups = groups(theirs);
-    let their_groups: HashMap<_, _> = their_groups
-        .iter()
-        .map(|group| (group.path, group))
-        .collect();
+    let their_groups: HashMap<_, _> = their_groups.iter().map(|group| (group.path, group)).collect();
     let mut told: Vec<String> = Vec::new();
     for ours in groups(ours) {
         // A group that only one side has follows from a difference in the line above it.
@@ -63,11 +60,7 @@ fn groups(text: &str) -> Vec<Group<'_>> {
         let (whole, form) = line.split_once(": ").unwrap_or((line, ""));
         let (path, noun, name) = place(whole);
         let group = *index.entry(path).or_insert_with(|| {
-            groups.push(Group {
-                path,
-                noun,
-                lines: Vec::new(),
-            });
+            groups.push(Group { path, noun, lines: Vec::new() });
             groups.len() - 1
         });
         groups[group].lines.push((name, whole, form));
@@ -101,9 +94,7 @@ fn compare(ours: &Group<'_>, theirs: &Group<'_>, told: &mut Vec<String>) {
             (None, Some((their_name, ..))) if ours.find(their_name).is_none() => {
                 renamed.push(*their_name);
                 let position = index + 1;
-                told.push(format!(
-                    "{prefix}{noun} {position}: `{name}` here, `{their_name}` there"
-                ));
+                told.push(format!("{prefix}{noun} {position}: `{name}` here, `{their_name}` there"));
             }
             (None, _) => told.push(format!("{prefix}one more {noun} here: {name}")),
         }
@@ -113,15 +104,12 @@ fn compare(ours: &Group<'_>, theirs: &Group<'_>, told: &mut Vec<String>) {
             told.push(format!("{prefix}one more {noun} there: {name}"));
         }
     }
-    let moved = |(index, line): (usize, &(&str, &str, &str))| {
-        theirs.find(line.0).is_some_and(|(their, _)| their != index)
-    };
+    let moved =
+        |(index, line): (usize, &(&str, &str, &str))| theirs.find(line.0).is_some_and(|(their, _)| their != index);
     let same_names = ours.lines.len() == theirs.lines.len() && renamed.is_empty();
     if same_names && ours.lines.iter().enumerate().any(moved) {
         let (here, there) = (ours.names(), theirs.names());
-        told.push(format!(
-            "{prefix}{noun}s in another order: {here} here, {there} there"
-        ));
+        told.push(format!("{prefix}{noun}s in another order: {here} here, {there} there"));
     }
 }
 
@@ -149,8 +137,7 @@ fn first_line(ours: &str, theirs: &str) -> String {
 mod tests {
     use super::*;
 
-    const USER: &str =
-        "user: struct\nuser.name: str\nuser.age: u32\nuser.state: enum\nuser.state::Active: unit\n";
+    const USER: &str = "user: struct\nuser.name: str\nuser.age: u32\nuser.state: enum\nuser.state::Active: unit\n";
 
     fn with(from: &str, to: &str) -> String {
         difference(USER, &USER.replace(from, to))
@@ -163,31 +150,16 @@ mod tests {
 
     #[test]
     fn tells_another_name() {
-        assert_eq!(
-            with("name", "nick"),
-            "user: field 1: `name` here, `nick` there"
-        );
+        assert_eq!(with("name", "nick"), "user: field 1: `name` here, `nick` there");
     }
 
     #[test]
     fn tells_what_only_one_side_has() {
         let longer = format!("{USER}user.state::Suspended: unit\n");
-        assert_eq!(
-            difference(USER, &longer),
-            "user.state: one more variant there: Suspended"
-        );
-        assert_eq!(
-            difference(&longer, USER),
-            "user.state: one more variant here: Suspended"
-        );
-        assert_eq!(
-            with("user.name: str\n", ""),
-            "user: one more field here: name"
-        );
-        assert_eq!(
-            difference("argument 1: u8\n", ""),
-            "argument 1: u8 here, nothing there"
-        );
+        assert_eq!(difference(USER, &longer), "user.state: one more variant there: Suspended");
+        assert_eq!(difference(&longer, USER), "user.state: one more variant here: Suspended");
+        assert_eq!(with("user.name: str\n", ""), "user: one more field here: name");
+        assert_eq!(difference("argument 1: u8\n", ""), "argument 1: u8 here, nothing there");
         assert_eq!(
             difference("argument 1: u8\n", "argument 1: u8\nargument 2: u8\n"),
             "one more value there: argument 2"
@@ -197,10 +169,7 @@ mod tests {
     #[test]
     fn tells_another_order() {
         assert_eq!(
-            with(
-                "user.name: str\nuser.age: u32",
-                "user.age: u32\nuser.name: str"
-            ),
+            with("user.name: str\nuser.age: u32", "user.age: u32\nuser.name: str"),
             "user: fields in another order: name, age, state here, age, name, state there"
         );
     }
@@ -214,10 +183,7 @@ mod tests {
 
     #[test]
     fn always_tells_something() {
-        assert_eq!(
-            difference("", "value: u8\n"),
-            "`nothing` here, `value: u8` there"
-        );
+        assert_eq!(difference("", "value: u8\n"), "`nothing` here, `value: u8` there");
         assert_eq!(with("user", "user"), "no difference");
     }
 }

@@ -89,15 +89,9 @@ fn the_fingerprint_is_the_hash_of_the_text() {
 #[test]
 fn lists_read_value_by_value() {
     let arguments = Shape::of_arguments::<(u8, (Point, ()))>().unwrap();
-    assert_eq!(
-        arguments.text,
-        "argument 1: u8\nargument 2: struct\nargument 2.x: f64\nargument 2.y: option<f64>\n"
-    );
+    assert_eq!(arguments.text, "argument 1: u8\nargument 2: struct\nargument 2.x: f64\nargument 2.y: option<f64>\n");
     assert_eq!(Shape::of_arguments::<()>().unwrap(), Shape::default());
-    assert_eq!(
-        Shape::of_result::<Vec<u8>, String>().unwrap().text,
-        "ok: bytes\nerror: str\n"
-    );
+    assert_eq!(Shape::of_result::<Vec<u8>, String>().unwrap().text, "ok: bytes\nerror: str\n");
 }
 
 mod renamed {
@@ -167,14 +161,9 @@ fn a_nested_type_order_or_name_counts() {
 fn a_difference_is_told_where_it_is() {
     let texts = [
         Shape::of_arguments::<(Vec<Point>, ())>().unwrap().text,
-        Shape::of_arguments::<(Vec<renamed::OtherInner>, ())>()
-            .unwrap()
-            .text,
+        Shape::of_arguments::<(Vec<renamed::OtherInner>, ())>().unwrap().text,
     ];
-    assert_eq!(
-        difference(&texts[0], &texts[1]),
-        "argument 1[].y: option<f64> here, option<f32> there"
-    );
+    assert_eq!(difference(&texts[0], &texts[1]), "argument 1[].y: option<f64> here, option<f32> there");
 }
 
 #[derive(Deserialize)]
@@ -193,11 +182,7 @@ struct Nested(Vec<Nested>);
 #[derive(Deserialize)]
 enum Expression {
     Add(Box<Expression>, Box<Expression>),
-    Call {
-        name: String,
-        arguments: Vec<Statement>,
-        after: Box<Statement>,
-    },
+    Call { name: String, arguments: Vec<Statement>, after: Box<Statement> },
     Literal(i64),
 }
 

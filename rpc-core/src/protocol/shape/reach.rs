@@ -85,10 +85,7 @@ fn types_that_check_their_values_are_seen_through() {
     impl TryFrom<u8> for Percent {
         type Error = String;
         fn try_from(value: u8) -> Result<Self, String> {
-            (50..=100)
-                .contains(&value)
-                .then_some(Percent(value))
-                .ok_or_else(|| "out of range".to_owned())
+            (50..=100).contains(&value).then_some(Percent(value)).ok_or_else(|| "out of range".to_owned())
         }
     }
     #[derive(Deserialize)]
@@ -179,10 +176,7 @@ fn a_type_that_refuses_all_values_hides_the_rest_of_its_struct() {
          value.last.hidden: ?\n\
          value.behind: ?\n"
     );
-    assert_eq!(
-        shape.unknown,
-        ["value.hiding[].hidden", "value.last.hidden", "value.behind"]
-    );
+    assert_eq!(shape.unknown, ["value.hiding[].hidden", "value.last.hidden", "value.behind"]);
 }
 
 #[test]
@@ -215,10 +209,7 @@ fn self_describing_types_are_refused_by_place() {
         extra: Option<Vec<T>>,
     }
     let refusal = Shape::of::<Holder<Either>>().unwrap_err().to_string();
-    assert!(
-        refusal.starts_with("`value.extra?[]` needs a self-describing"),
-        "{refusal}"
-    );
+    assert!(refusal.starts_with("`value.extra?[]` needs a self-describing"), "{refusal}");
     assert!(Shape::of::<Tagged>().is_err());
     assert!(Shape::of::<Adjacent>().is_err());
     let refusal = Shape::of::<Flat>().unwrap_err().to_string();
@@ -248,10 +239,7 @@ fn a_place_that_an_enum_decides_shows_each_form() {
             Ok(Event)
         }
     }
-    assert_eq!(
-        text::<Event>(),
-        "value: (enum, u32 | str)\nvalue.0::Red: unit\nvalue.0::Blue: unit\n"
-    );
+    assert_eq!(text::<Event>(), "value: (enum, u32 | str)\nvalue.0::Red: unit\nvalue.0::Blue: unit\n");
 }
 
 #[test]
@@ -291,10 +279,7 @@ fn a_type_of_any_size_ends() {
             <(u8, Endless)>::deserialize(deserializer).map(|(_, inner)| Endless(Box::new(inner)))
         }
     }
-    assert_eq!(
-        Shape::of::<Endless>().unwrap().text,
-        "value: (u8, ^value)\n"
-    );
+    assert_eq!(Shape::of::<Endless>().unwrap().text, "value: (u8, ^value)\n");
 }
 
 #[test]

@@ -10,12 +10,7 @@ const MAX_PLACES: usize = 20_000;
 
 /// Appends the value of `definitions`, under `name`, to `shape`.
 pub(super) fn write(definitions: &[Definition], name: &str, shape: &mut Shape) {
-    let mut writer = Writer {
-        definitions,
-        shape,
-        open: Vec::new(),
-        places: 0,
-    };
+    let mut writer = Writer { definitions, shape, open: Vec::new(), places: 0 };
     writer.line(name, &definitions[0].parts[0]);
 }
 
@@ -76,9 +71,7 @@ impl Writer<'_> {
             (Kind::Sequence, [element]) => format!("seq<{element}>"),
             (Kind::Map, [key, value]) => format!("map<{key}, {value}>"),
             (_, []) => "unit".to_owned(),
-            (_, [first, rest @ ..])
-                if !rest.is_empty() && rest.iter().all(|part| part == first) =>
-            {
+            (_, [first, rest @ ..]) if !rest.is_empty() && rest.iter().all(|part| part == first) => {
                 format!("[{first}; {}]", parts.len())
             }
             _ => format!("({})", parts.join(", ")),

@@ -58,8 +58,7 @@ pub(super) fn trace<T: DeserializeOwned>(name: &str) -> Result<Vec<Definition>, 
     while trace.survey() && idle < trace.patience() {
         let before = trace.progress;
         // The value is of no use, and why there may be none is noted in the trace.
-        let _: Result<(), Failed> =
-            trace.within(0, 0, |trace| T::deserialize(Tracer { trace }).map(drop));
+        let _: Result<(), Failed> = trace.within(0, 0, |trace| T::deserialize(Tracer { trace }).map(drop));
         if let Some(error) = trace.error.take() {
             return Err(error);
         }
@@ -92,10 +91,7 @@ impl<'a> Trace<'a> {
             definition.reachable().iter().any(|part| {
                 self.is_fresh(part)
                     || !self.is_blocked(part)
-                        && part
-                            .forms
-                            .iter()
-                            .any(|form| matches!(form, Form::Type(id) if unfinished[*id]))
+                        && part.forms.iter().any(|form| matches!(form, Form::Type(id) if unfinished[*id]))
             })
         };
         let mut unfinished = vec![false; self.definitions.len()];
@@ -118,11 +114,7 @@ impl<'a> Trace<'a> {
 
     /// Runs without news before giving up: enough for every enum to take each of its turns.
     fn patience(&self) -> usize {
-        16 + self
-            .definitions
-            .iter()
-            .map(|definition| definition.parts.len())
-            .sum::<usize>()
+        16 + self.definitions.iter().map(|definition| definition.parts.len()).sum::<usize>()
     }
 
     /// Fills one place.
@@ -143,10 +135,7 @@ impl<'a> Trace<'a> {
     }
 
     /// Goes one level deeper.
-    pub(super) fn nested<R>(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Result<R, Failed>,
-    ) -> Result<R, Failed> {
+    pub(super) fn nested<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R, Failed>) -> Result<R, Failed> {
         self.failure = None;
         self.steps += 1;
         if self.depth == MAX_DEPTH || self.steps > MAX_STEPS {
@@ -177,11 +166,7 @@ impl<'a> Trace<'a> {
         let failure = self.failure.unwrap_or_else(|| {
             part.tries += 1;
             self.progress += 1;
-            if part.tries < MAX_TRIES {
-                Failure::Again
-            } else {
-                Failure::Dead
-            }
+            if part.tries < MAX_TRIES { Failure::Again } else { Failure::Dead }
         });
         if failure == Failure::Dead && !part.dead {
             part.dead = true;
@@ -220,9 +205,7 @@ impl<'a> Trace<'a> {
         let next = self.definitions.len();
         let id = *self.identities.entry(identity).or_insert(next);
         if id == next {
-            let Identity {
-                kind, names, parts, ..
-            } = identity;
+            let Identity { kind, names, parts, .. } = identity;
             self.definitions.push(Definition::new(kind, names, parts));
         }
         self.record(Form::Type(id));
@@ -251,8 +234,7 @@ impl<'a> Trace<'a> {
     /// Whether a run should go into this place, which it could leave out.
     pub(super) fn explores(&self, id: usize, part: usize) -> bool {
         let part = &self.definitions[id].parts[part];
-        self.quiet == 0
-            && (self.is_fresh(part) || !self.is_blocked(part) && self.is_unfinished(part))
+        self.quiet == 0 && (self.is_fresh(part) || !self.is_blocked(part) && self.is_unfinished(part))
     }
 
     /// The variant to show in this run: one never seen, else one that leads to something not seen, else one that works.
@@ -262,9 +244,7 @@ impl<'a> Trace<'a> {
             return Ok(fresh);
         }
         let all = |wanted: &dyn Fn(&Part) -> bool| -> Vec<usize> {
-            (0..parts.len())
-                .filter(|index| !parts[*index].absent && wanted(&parts[*index]))
-                .collect()
+            (0..parts.len()).filter(|index| !parts[*index].absent && wanted(&parts[*index])).collect()
         };
         let leading = all(&|part| !self.is_blocked(part) && self.is_unfinished(part));
         let working = all(&|part| part.done);
@@ -281,23 +261,15 @@ impl<'a> Trace<'a> {
 
     /// Which probe value to offer: a place that refused some asks for the next, and so for all within it.
     pub(super) fn probe(&self) -> usize {
-        let tries =
-            |(definition, part): &(usize, usize)| self.definitions[*definition].parts[*part].tries;
-        self.stack
-            .iter()
-            .rev()
-            .map(tries)
-            .find(|tries| *tries > 0)
-            .unwrap_or(0)
+        let tries = |(definition, part): &(usize, usize)| self.definitions[*definition].parts[*part].tries;
+        self.stack.iter().rev().map(tries).find(|tries| *tries > 0).unwrap_or(0)
     }
 
     /// How many elements a sequence has. Only a place that itself refused some gets many, for lengths multiply inwards.
     pub(super) fn length(&self) -> usize {
         let length = probe::length(self.probe());
         match self.stack.last() {
-            Some((definition, part)) if self.definitions[*definition].parts[*part].tries > 0 => {
-                length
-            }
+            Some((definition, part)) if self.definitions[*definition].parts[*part].tries > 0 => length,
             _ => length.min(1),
         }
     }
@@ -308,11 +280,7 @@ impl<'a> Trace<'a> {
         for (definition, part) in &self.stack {
             self.definitions[*definition].step(&mut path, *part);
         }
-        self.error.get_or_insert(ShapeError {
-            path,
-            what,
-            instead,
-        });
+        self.error.get_or_insert(ShapeError { path, what, instead });
         self.fail(Failure::Dead)
     }
 
@@ -326,8 +294,6 @@ impl<'a> Trace<'a> {
 
     fn is_unfinished(&self, part: &Part) -> bool {
         let unfinished = |id: &usize| self.unfinished.get(*id).copied().unwrap_or(true);
-        part.forms
-            .iter()
-            .any(|form| matches!(form, Form::Type(id) if unfinished(id)))
+        part.forms.iter().any(|form| matches!(form, Form::Type(id) if unfinished(id)))
     }
 }

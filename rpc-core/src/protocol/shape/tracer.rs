@@ -46,13 +46,7 @@ impl Tracer<'_, '_> {
         names: &'static [&'static str],
         parts: usize,
     ) -> (usize, bool) {
-        self.trace.open(Identity {
-            kind,
-            visitor: type_name::<V>(),
-            name,
-            names,
-            parts,
-        })
+        self.trace.open(Identity { kind, visitor: type_name::<V>(), name, names, parts })
     }
 
     /// A struct or tuple: all places in turn.
@@ -69,12 +63,7 @@ impl Tracer<'_, '_> {
         if open && !trace.definitions[id].built {
             return Err(trace.fail(Failure::Recursion));
         }
-        let mut parts = Parts {
-            trace,
-            id,
-            next: 0,
-            count,
-        };
+        let mut parts = Parts { trace, id, next: 0, count };
         parts.trace.quiet += usize::from(open);
         let result = visitor.visit_seq(&mut parts);
         parts.trace.quiet -= usize::from(open);
@@ -139,39 +128,22 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Failed> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Failed> {
         self.deserialize_unit(visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Failed> {
-        self.trace
-            .nested(|trace| visitor.visit_newtype_struct(Tracer { trace }))
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Failed> {
+        self.trace.nested(|trace| visitor.visit_newtype_struct(Tracer { trace }))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Failed> {
         let (id, open) = self.open::<V>(Kind::Sequence, "", &[], 1);
         let explores = !open && self.trace.explores(id, 0);
         let left = self.trace.length().max(usize::from(explores));
-        visitor.visit_seq(Elements {
-            trace: self.trace,
-            id,
-            left,
-        })
+        visitor.visit_seq(Elements { trace: self.trace, id, left })
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(
-        self,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, Failed> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Failed> {
         self.parts(Kind::Tuple, "", &[], len, visitor)
     }
 
@@ -188,11 +160,7 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
         let (id, open) = self.open::<V>(Kind::Map, "", &[], 2);
         let explores = !open && (self.trace.explores(id, 0) || self.trace.explores(id, 1));
         let left = self.trace.length().max(usize::from(explores));
-        visitor.visit_map(Entries {
-            trace: self.trace,
-            id,
-            left,
-        })
+        visitor.visit_map(Entries { trace: self.trace, id, left })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -241,17 +209,13 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Failed> {
-        Err(self.trace.refuse(
-            "names in the bytes (`#[serde(flatten)]`, an adjacently tagged enum)",
-            "plain fields and enums",
-        ))
+        Err(self
+            .trace
+            .refuse("names in the bytes (`#[serde(flatten)]`, an adjacently tagged enum)", "plain fields and enums"))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Failed> {
-        Err(self.trace.refuse(
-            "values that can be skipped",
-            "a type that reads all its fields",
-        ))
+        Err(self.trace.refuse("values that can be skipped", "a type that reads all its fields"))
     }
 
     fn is_human_readable(&self) -> bool {
