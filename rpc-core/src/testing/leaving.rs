@@ -21,7 +21,7 @@ async fn a_call_in_flight_is_answered_and_new_ones_go_elsewhere() {
     let probe: ProbeStub = network.client(&format!("{LEAVING},{STAYING}")).build().unwrap().stub().unwrap();
     let nap = tokio::spawn({
         let probe = probe.clone();
-        async move { probe.nap(2_000).await }
+        async move { probe.with(CallOptions::new().timeout(Duration::from_secs(20))).nap(15_000).await }
     });
     until(|| leaving.running() == 1).await;
     let shutdown = tokio::spawn(server.shutdown());
@@ -29,7 +29,7 @@ async fn a_call_in_flight_is_answered_and_new_ones_go_elsewhere() {
         probe.echo("hello".into()).await.unwrap();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(nap.await.unwrap().unwrap(), 2_000);
+    assert_eq!(nap.await.unwrap().unwrap(), 15_000);
     assert_eq!(shutdown.await.unwrap(), 0);
     // What was sent before the client heard of it was still answered there.
     assert_eq!(leaving.started() + staying.started(), 101);

@@ -398,13 +398,16 @@ impl Shared {
             self.cancel(&batch.expired);
             batch.expired.clear();
             batch.wakers.drain(..).for_each(Waker::wake);
+            // After the echo, the protocol allows no pings; the server ends the connection by itself.
+            if self.phase.load(Ordering::Relaxed) != OPEN {
+                liveness.ping_at = now + PING_EVERY;
+                liveness.pinged = None;
+                continue;
+            }
             match liveness.check(now, self.last_read(), busy_since) {
+                Peer::Alive => {}
+                Peer::WantsPing => self.output.send(Header::plain(Kind::Ping, 0), Bytes::new()),
                 Peer::Dead => return LostCause::Silent,
-                // After the echo, the protocol allows no pings.
-                Peer::WantsPing if self.phase.load(Ordering::Relaxed) == OPEN => {
-                    self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
-                }
-                Peer::WantsPing | Peer::Alive => {}
             }
         }
     }
