@@ -23,7 +23,9 @@ pub enum Executed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {
-    /// No instance could take the call; the message names each with its cause.
+    /// The registry knows no instance of the service.
+    NoInstance,
+    /// No instance could take the call; the message names each with its cause. Also: the registry failed before it gave a first list.
     Unavailable,
     /// The call's deadline passed.
     DeadlineExceeded,
@@ -52,6 +54,7 @@ pub enum Code {
 impl Code {
     const fn words(self) -> &'static str {
         match self {
+            Self::NoInstance => "no instance",
             Self::Unavailable => "unavailable",
             Self::DeadlineExceeded => "deadline exceeded",
             Self::Overloaded => "overloaded",
@@ -116,6 +119,13 @@ impl RpcError {
 
     pub(crate) fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    /// The same error, with what a fault strategy has to add in front of its message.
+    #[must_use]
+    pub fn context(mut self, text: impl fmt::Display) -> Self {
+        self.0.message = format!("{text}: {}", self.0.message);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The contract of fault strategies: what happens when a call fails.
 
 use std::fmt::{self, Debug};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -53,8 +54,8 @@ pub struct Next<'a> {
 
 /// What a [`Next`] runs.
 pub(crate) trait Run: Send + Sync {
-    /// Makes one run of `call`.
-    fn run<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>>;
+    /// Makes one run of `call`, whose attempt takes no longer than `within`.
+    fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>>;
 }
 
 impl<'a> Next<'a> {
@@ -63,13 +64,22 @@ impl<'a> Next<'a> {
     }
 
     /// Makes one run: chooses an instance and sends it the request, passing over instances that refuse it unseen. Each instance gets
-    /// at most one chance in a run.
+    /// at most one chance in a run, and one that an earlier run of the call has sent the request gets none until all have had theirs.
     ///
     /// # Errors
     ///
     /// When no instance could take the call, or the one that did gave no answer; [`RpcError::executed`] tells whether the method may have run.
     pub fn run(&self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>> {
-        self.run.run(call)
+        self.run.run(call, None)
+    }
+
+    /// The same, with a limit of its own for the time that the chosen instance may take; the call's deadline holds as well.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run); [`Code::DeadlineExceeded`](crate::Code::DeadlineExceeded) when the limit is reached.
+    pub fn run_within(&self, call: &'a Invocation, limit: Duration) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        self.run.run(call, Some(limit))
     }
 }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::Codec;
 use crate::context::Metadata;
+use crate::lock::lock;
 use crate::method::{Method, ServiceDescriptor};
 use crate::report::{Attempt, Observer};
 
@@ -21,6 +22,8 @@ pub struct Invocation {
     pub(crate) metadata: Metadata,
     pub(crate) started: Instant,
     pub(crate) deadline: Instant,
+    /// The instances, by the numbers of their links, that were sent the request; cleared when no other is left.
+    pub(crate) tried: Mutex<Vec<u64>>,
     /// What happened so far; successes only when somebody observes the call.
     pub(crate) attempts: Mutex<Vec<Attempt>>,
     pub(crate) observer: Option<Observer>,
@@ -39,6 +42,12 @@ impl Invocation {
     #[must_use]
     pub fn method(&self) -> &'static Method {
         &self.service.methods()[self.ordinal]
+    }
+
+    /// What happened so far: every instance that was passed over or was sent the request and gave no answer, in order.
+    #[must_use]
+    pub fn attempts(&self) -> Vec<Attempt> {
+        lock(&self.attempts).clone()
     }
 
     /// When the caller stops waiting, all attempts together.

@@ -4,7 +4,7 @@
 //!
 //! | contract | kind | asks |
 //! |---|---|---|
-//! | [`registry::Discovery`] | registry | which instances serve a service? |
+//! | [`registry::Discovery`], [`registry::Registrar`] | registry | which instances serve a service? |
 //! | [`loadbalancer::LoadBalancer`] | load balancer | which of them takes this call? |
 //! | [`fault::FaultStrategy`] | fault strategy | what happens when it fails? |
 //!
@@ -24,6 +24,7 @@ mod context;
 mod error;
 mod instance;
 mod invocation;
+mod lock;
 mod options;
 mod report;
 mod settings;
@@ -39,6 +40,7 @@ mod outcome;
 
 // The runtime.
 mod client;
+mod discovery;
 mod protocol;
 mod server;
 mod transport;
@@ -51,6 +53,7 @@ use std::pin::Pin;
 
 pub use client::{BuildError, Client, ClientBuilder};
 pub use context::{Context, Metadata};
+pub use discovery::{Change, Changes, Instances, Source};
 pub use error::{Code, Executed, RpcError};
 pub use instance::ServiceInstance;
 pub use invocation::Invocation;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Client;
 use super::pool::Pool;
+use crate::discovery::Refresh;
 use crate::extension::{self, ExtensionError};
 use crate::fault::FaultStrategy;
 use crate::loadbalancer::LoadBalancer;
@@ -33,6 +34,7 @@ pub struct ClientBuilder {
     timeout: Duration,
     connect_timeout: Duration,
     max_frame: u32,
+    refresh: Refresh,
     observer: Option<Observer>,
     connect: Arc<dyn Connect>,
 }
@@ -74,6 +76,7 @@ pub(super) struct Shared {
     pub(super) timeout: Duration,
     pub(super) max_frame: u32,
     pub(super) observer: Option<Observer>,
+    pub(super) refresh: Refresh,
     pub(super) pool: Pool,
 }
 
@@ -86,6 +89,7 @@ impl Default for ClientBuilder {
             timeout: DEFAULT_TIMEOUT,
             connect_timeout: DEFAULT_CONNECT_TIMEOUT,
             max_frame: DEFAULT_MAX_FRAME,
+            refresh: Refresh::default(),
             observer: None,
             connect: Arc::new(Tcp),
         }
@@ -132,6 +136,20 @@ impl ClientBuilder {
         self
     }
 
+    /// How often the registry is asked for the complete list of a service's instances, as the backstop behind its events.
+    /// Each time is drawn within a fifth of the period. Default: 30 s; while a watch is down at least every 5 s.
+    pub fn refresh(mut self, period: Duration) -> Self {
+        self.refresh.period = period;
+        self
+    }
+
+    /// Whether to follow the events of a registry that has them. Default: yes. Without events, changes are seen when the
+    /// [period](Self::refresh) is over.
+    pub fn events(mut self, follow: bool) -> Self {
+        self.refresh.events = follow;
+        self
+    }
+
     /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task and should return soon.
     pub fn observe(mut self, observe: impl Fn(&CallReport) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));
@@ -161,6 +179,7 @@ impl ClientBuilder {
             timeout: self.timeout,
             max_frame: self.max_frame,
             observer: self.observer,
+            refresh: self.refresh,
             pool: Pool::new(self.connect, self.connect_timeout, self.max_frame),
             registry: url,
         };

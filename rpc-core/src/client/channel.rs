@@ -4,25 +4,25 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use tokio::sync::OnceCell;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::builder::{BuildError, Shared};
-use super::snapshot::Snapshot;
+use super::snapshot::{Publisher, Snapshot};
 use crate::Codec;
 use crate::arguments::Arguments;
 use crate::context;
+use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::{FaultStrategy, Next, Reply};
 use crate::invocation::Invocation;
 use crate::loadbalancer::LoadBalancer;
+use crate::lock::lock;
 use crate::method::{ServiceDescriptor, Signature};
 use crate::options::{CallOptions, LONGEST_TIMEOUT};
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
 use crate::protocol::frame::HEADER;
 use crate::report::{CallReport, Observer};
-use crate::transport::lock;
 
 /// What the macro generates for consumers: a type that implements the service's trait over a [`Channel`].
 pub trait Stub: Sized {
@@ -47,8 +47,8 @@ pub(super) struct Core {
     pub(super) shared: Arc<Shared>,
     balancer: Arc<dyn LoadBalancer>,
     /// `None` if calls go straight down.
-    fault: Option<Arc<dyn FaultStrategy>>,
-    snapshot: OnceCell<Snapshot>,
+    pub(super) fault: Option<Arc<dyn FaultStrategy>>,
+    pub(super) directory: Directory<Snapshot>,
 }
 
 /// A method's types as this side knows them.
@@ -124,6 +124,7 @@ impl Channel {
             metadata,
             started,
             deadline,
+            tried: Mutex::default(),
             attempts: Mutex::default(),
             observer: self.options.observer.clone(),
             observed: self.options.observer.is_some() || self.core.shared.observer.is_some(),
@@ -143,7 +144,9 @@ impl Core {
         let shapes = shapes.collect::<Result<_, _>>()?;
         let balancer = shared.load_balancer()?;
         let fault = Some(shared.fault()?).filter(|fault| !fault.passes_through());
-        Ok(Self { service, shapes, shared, balancer, fault, snapshot: OnceCell::new() })
+        let publisher = Publisher { balancer: Arc::clone(&balancer), shared: Arc::clone(&shared) };
+        let directory = Directory::new(service.name(), Arc::clone(&shared.discovery), Arc::new(publisher));
+        Ok(Self { service, shapes, shared, balancer, fault, directory })
     }
 
     pub(super) fn service(&self) -> &'static ServiceDescriptor {
@@ -159,7 +162,7 @@ impl Core {
         let result = match self.refuse(call) {
             Some(error) => Err(error),
             None => match &self.fault {
-                None => self.run(call).await,
+                None => self.run_once(call, None).await,
                 Some(fault) => fault.call(call, Next::new(self)).await,
             },
         };
@@ -199,15 +202,11 @@ impl Core {
     }
 
     /// The service's instances. The first call looks them up, and those that come meanwhile wait for it.
-    pub(super) async fn snapshot(&self, call: &Invocation) -> Result<&Snapshot, RpcError> {
-        if let Some(snapshot) = self.snapshot.get() {
+    pub(super) async fn snapshot(&self, call: &Invocation) -> Result<Arc<Snapshot>, RpcError> {
+        if let Some(snapshot) = self.directory.current() {
             return Ok(snapshot);
         }
-        let lookup = self.snapshot.get_or_try_init(async || {
-            let list = self.shared.discovery.lookup(self.service.name()).await?;
-            Ok(Snapshot::new(list, &*self.balancer, &self.shared.pool))
-        });
-        match tokio::time::timeout_at(call.deadline, lookup).await {
+        match timeout_at(call.deadline, self.directory.first(self.shared.refresh)).await {
             Ok(Ok(snapshot)) => Ok(snapshot),
             Ok(Err(source)) => {
                 let message = format!(
@@ -215,21 +214,21 @@ impl Core {
                     self.service.name(),
                     self.shared.registry
                 );
-                let source: crate::BoxError = source;
                 Err(RpcError::with_code(Code::Unavailable, Executed::No, message).with_source(source))
             }
-            Err(_) => Err(self.late(call, Executed::No, "while the registry was asked")),
+            Err(_) => Err(self.late(call, call.deadline, Executed::No, "while the registry was asked")),
         }
     }
 
-    /// The error of a call whose deadline passed.
-    pub(super) fn late(&self, call: &Invocation, executed: Executed, when: &str) -> RpcError {
-        let timeout = call.deadline - call.started;
-        RpcError::with_code(
-            Code::DeadlineExceeded,
-            executed,
-            format!("`{}`: {timeout:?} passed {when}", self.name(call.ordinal)),
-        )
+    /// The error of a call that a deadline ended: its own, or that of an attempt.
+    pub(super) fn late(&self, call: &Invocation, deadline: Instant, executed: Executed, when: &str) -> RpcError {
+        let name = self.name(call.ordinal);
+        let message = if deadline < call.deadline {
+            format!("`{name}`: the time for one attempt passed {when}")
+        } else {
+            format!("`{name}`: {:?} passed {when}", call.deadline - call.started)
+        };
+        RpcError::with_code(Code::DeadlineExceeded, executed, message)
     }
 }
 
@@ -237,7 +236,7 @@ impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Core")
             .field("service", &self.service.name())
-            .field("snapshot", &self.snapshot)
+            .field("directory", &self.directory)
             .finish_non_exhaustive()
     }
 }

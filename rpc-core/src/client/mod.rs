@@ -4,6 +4,7 @@
 //! stub -> Channel -> fault strategy -> run -> Snapshot, pick -> Link, Route -> Peer -> Connection
 //! ```
 
+mod attempt;
 mod builder;
 mod channel;
 mod pool;
@@ -20,8 +21,9 @@ pub use channel::{Channel, Stub};
 use builder::Shared;
 use channel::Core;
 
+use crate::discovery::{Changes, Instances};
+use crate::lock::lock;
 use crate::method::ServiceDescriptor;
-use crate::transport::lock;
 
 /// The consumer's side of all services: what to call and how. Cheap to clone; build one for a program.
 ///
@@ -56,6 +58,31 @@ impl Client {
     /// When a type of the service cannot travel, or a plugin refuses to be built.
     pub fn stub<S: Stub>(&self) -> Result<S, BuildError> {
         Ok(S::from_channel(Channel::new(self.core(S::SERVICE)?)))
+    }
+
+    /// The changes among the instances of this stub's service, from now on. Begins to follow the registry if no call has yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stub`](Self::stub).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn changes<S: Stub>(&self) -> Result<Changes, BuildError> {
+        let core = self.core(S::SERVICE)?;
+        let changes = core.directory.changes();
+        core.directory.follow(self.shared.refresh);
+        Ok(changes)
+    }
+
+    /// What this client knows now of the instances of this stub's service, and how old that is.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stub`](Self::stub).
+    pub fn instances<S: Stub>(&self) -> Result<Instances, BuildError> {
+        Ok(self.core(S::SERVICE)?.directory.instances())
     }
 
     fn core(&self, service: &'static ServiceDescriptor) -> Result<Arc<Core>, BuildError> {

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::lock::lock;
 use crate::transport::connect::Connect;
 use crate::transport::connection::{Connection, OpenError};
-use crate::transport::lock;
 
 /// Pause after the first failure to connect; it doubles with each further one.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(100);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::OnceCell;
@@ -18,6 +19,8 @@ use crate::transport::pending::Answer;
 /// An endpoint's way to its connection.
 #[derive(Debug)]
 pub(super) struct Link {
+    /// What tells this link from all others, for calls that keep in mind where they have been.
+    pub(super) number: u64,
     peer: Arc<Peer>,
     route: ArcSwapOption<Route>,
 }
@@ -74,24 +77,34 @@ impl From<Refusal> for Cause {
 
 impl Link {
     pub(super) fn new(peer: Arc<Peer>) -> Self {
-        Self { peer, route: ArcSwapOption::empty() }
+        static LINKS: AtomicU64 = AtomicU64::new(0);
+        Self { number: LINKS.fetch_add(1, Ordering::Relaxed), peer, route: ArcSwapOption::empty() }
     }
 
-    /// Whether a call of this method may be sent here now; else why not.
-    pub(super) fn admits(&self, ordinal: usize) -> Result<(), Cause> {
+    /// Whether a call of this method may be sent here now.
+    pub(super) fn admits(&self, ordinal: usize) -> bool {
         match &*self.route.load() {
-            // Leaving or lost: whether a new connection is worth a try is the peer's to say.
             Some(route) if !route.connection.is_spent() => {
-                route.methods[ordinal].cause()?;
-                route.connection.admits().map_err(Cause::from)
+                route.methods[ordinal].may_fit() && route.connection.admits().is_ok()
             }
-            _ => self.peer.back_off().map_or(Ok(()), |error| Err(error.into())),
+            // Leaving or lost: whether a new connection is worth a try is the peer's to say.
+            _ => self.peer.back_off().is_none(),
         }
     }
 
-    /// Whether nothing but a recent failure to connect speaks against sending a call of this method here.
-    pub(super) fn is_worth_a_try(&self) -> bool {
-        self.open_route().is_none()
+    /// Why a call of this method may not be sent here now.
+    pub(super) fn objection(&self, ordinal: usize) -> Option<Cause> {
+        match self.open_route() {
+            Some(route) => {
+                route.methods[ordinal].objection().or_else(|| route.connection.admits().err().map(Cause::from))
+            }
+            None => self.peer.back_off().map(Cause::from),
+        }
+    }
+
+    /// Whether there is a connection that has not ended.
+    pub(super) fn is_open(&self) -> bool {
+        self.open_route().is_some()
     }
 
     /// The route over the open connection, if there is one.
@@ -144,7 +157,7 @@ impl Route {
             }
             Place::NoService | Place::NoMethod => {}
         }
-        place.cause().and(Err(Cause::new(Code::SchemaMismatch, "its types differ")))
+        Err(place.objection().unwrap_or_else(|| Cause::new(Code::SchemaMismatch, "its types differ")))
     }
 
     async fn ask_for_difference(&self, method: u32, ours: &MethodShape, deadline: Instant) -> String {
@@ -162,16 +175,24 @@ impl Route {
 }
 
 impl Place {
-    fn cause(&self) -> Result<(), Cause> {
+    /// Whether a call may be tried: what differs is asked for by the first call that comes here.
+    fn may_fit(&self) -> bool {
         match self {
-            Self::At(_) => Ok(()),
-            Self::NoService => Err(Cause::new(Code::ServiceNotFound, "it does not have the service")),
-            Self::NoMethod => Err(Cause::new(Code::MethodNotFound, "it does not have the method")),
-            // Not asked yet: the first call that comes here does.
-            Self::OtherTypes { difference, .. } => match difference.get() {
-                None => Ok(()),
-                Some(difference) => Err(Cause::new(Code::SchemaMismatch, format!("its types differ: {difference}"))),
-            },
+            Self::At(_) => true,
+            Self::NoService | Self::NoMethod => false,
+            Self::OtherTypes { difference, .. } => difference.get().is_none(),
+        }
+    }
+
+    fn objection(&self) -> Option<Cause> {
+        match self {
+            Self::At(_) => None,
+            Self::NoService => Some(Cause::new(Code::ServiceNotFound, "it does not have the service")),
+            Self::NoMethod => Some(Cause::new(Code::MethodNotFound, "it does not have the method")),
+            Self::OtherTypes { difference, .. } => {
+                let difference = difference.get()?;
+                Some(Cause::new(Code::SchemaMismatch, format!("its types differ: {difference}")))
+            }
         }
     }
 }

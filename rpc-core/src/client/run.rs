@@ -1,7 +1,8 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
-use tokio::time::timeout_at;
+use std::time::Duration;
 
+use super::attempt::Failure;
 use super::channel::Core;
 use super::route::Cause;
 use super::snapshot::Snapshot;
@@ -10,40 +11,26 @@ use crate::error::{Code, Executed, RpcError};
 use crate::fault::{Reply, Run};
 use crate::invocation::Invocation;
 use crate::loadbalancer::PickContext;
-use crate::protocol::message::Response;
+use crate::lock::lock;
 use crate::report::Attempt;
-use crate::status::{Status, StatusCode};
-use crate::transport::connection::{Outgoing, Refusal};
-use crate::transport::lock;
-use crate::transport::pending::Answer;
 
-/// How an instance's part in a run ended without a reply.
-enum Failure {
-    /// The instance cannot have seen the request: the run goes on.
-    Passed(Cause),
-    /// The run is over.
-    Final(RpcError),
-}
-
-impl From<Cause> for Failure {
-    fn from(cause: Cause) -> Self {
-        Self::Passed(cause)
-    }
-}
+/// Positions that were passed over in this run, with the causes.
+type Passed = Vec<(usize, Cause)>;
 
 impl Run for Core {
-    fn run<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>> {
-        Box::pin(self.run(call))
+    fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        Box::pin(self.run_once(call, within))
     }
 }
 
 impl Core {
     /// Makes one run. Each instance gets at most one chance.
-    pub(super) async fn run(&self, call: &Invocation) -> Result<Reply, RpcError> {
+    pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
         let snapshot = self.snapshot(call).await?;
-        let mut passed = Vec::new();
-        while let Some(position) = choose(snapshot, call, &passed) {
-            let result = self.attempt(snapshot, position, call).await;
+        let mut passed = Passed::new();
+        while let Some(position) = choose(&snapshot, call, &passed) {
+            let link = &snapshot.links[position];
+            let result = self.attempt(link, call, within).await;
             let instance = || snapshot.endpoints[position].instance().id.clone();
             match result {
                 Ok(reply) => {
@@ -53,119 +40,67 @@ impl Core {
                     return Ok(reply);
                 }
                 Err(Failure::Final(error)) => {
-                    let text = error.to_string();
-                    record(call, Attempt { instance: instance(), executed: error.executed(), error: Some(text) });
+                    let text = Some(error.to_string());
+                    record(call, Attempt { instance: instance(), executed: error.executed(), error: text });
                     return Err(error);
                 }
                 Err(Failure::Passed(cause)) => {
-                    let text = cause.text.clone();
-                    record(call, Attempt { instance: instance(), executed: Executed::No, error: Some(text) });
+                    let text = Some(cause.text.clone());
+                    record(call, Attempt { instance: instance(), executed: Executed::No, error: text });
                     passed.push((position, cause));
                 }
             }
         }
-        Err(self.exhausted(snapshot, call, &passed))
-    }
-
-    async fn attempt(&self, snapshot: &Snapshot, position: usize, call: &Invocation) -> Result<Reply, Failure> {
-        let link = &snapshot.links[position];
-        let shape = &self.shapes[call.ordinal];
-        let late = |executed, when| Failure::Final(self.late(call, executed, when));
-        let route = match link.open_route() {
-            Some(route) => route,
-            None => match timeout_at(call.deadline, link.connect(self.service(), &self.shapes)).await {
-                Ok(connected) => connected?,
-                Err(_) => return Err(late(Executed::No, "while connecting")),
-            },
-        };
-        let method = route.number(call.ordinal, shape, call.deadline).await?;
-        let outgoing = Outgoing::Request { method, codec: call.codec.id(), metadata: &call.metadata, body: &call.body };
-        let answer = loop {
-            match route.connection.call(outgoing, call.deadline).await {
-                Err(Refusal::NoRoom) if timeout_at(call.deadline, route.connection.room()).await.is_ok() => {}
-                Err(Refusal::NoRoom) => return Err(late(Executed::No, "before the connection took the request")),
-                answer => break answer,
-            }
-        };
-        match answer {
-            Ok(Answer::Response(Response::Ok(body))) => Ok(Reply { codec: call.codec, answer: Ok(body) }),
-            Ok(Answer::Response(Response::Err(body))) => Ok(Reply { codec: call.codec, answer: Err(body) }),
-            Ok(Answer::Response(Response::Status(status))) => Err(self.status(call, &status)),
-            Ok(Answer::Expired) => Err(late(Executed::Maybe, "without an answer")),
-            Ok(Answer::Lost(Executed::No)) => Err(Cause::from(Refusal::Lost).into()),
-            Ok(Answer::Lost(executed)) => {
-                let cause =
-                    route.connection.lost().map_or_else(|| "it is not known why".to_owned(), ToString::to_string);
-                let message =
-                    format!("`{}`: the request was sent, then the connection ended: {cause}", self.name(call.ordinal));
-                Err(Failure::Final(RpcError::with_code(Code::ConnectionLost, executed, message)))
-            }
-            Ok(Answer::Description(_)) => {
-                let message =
-                    format!("`{}`: the server answered a request with a description", self.name(call.ordinal));
-                Err(Failure::Final(RpcError::with_code(Code::Internal, Executed::Maybe, message)))
-            }
-            Err(refusal @ Refusal::TooLarge { .. }) => {
-                let message = format!("`{}`: {refusal}", self.name(call.ordinal));
-                Err(Failure::Final(RpcError::with_code(Code::TooLarge, Executed::No, message)))
-            }
-            Err(refusal) => Err(Cause::from(refusal).into()),
-        }
-    }
-
-    /// What a server's status means for the run.
-    fn status(&self, call: &Invocation, status: &Status) -> Failure {
-        let (code, executed) = match status.code() {
-            StatusCode::Overloaded => return Cause { code: Code::Overloaded, text: status.message().into() }.into(),
-            StatusCode::UnknownMethod => {
-                return Cause { code: Code::MethodNotFound, text: status.message().into() }.into();
-            }
-            StatusCode::UnsupportedCodec => return Cause { code: Code::Codec, text: status.message().into() }.into(),
-            StatusCode::BadRequest => (Code::BadRequest, Executed::No),
-            StatusCode::DeadlineExceeded => (Code::DeadlineExceeded, Executed::Maybe),
-            StatusCode::Internal => (Code::Internal, Executed::Maybe),
-            StatusCode::AnswerTooLarge => (Code::TooLarge, Executed::Yes),
-        };
-        Failure::Final(RpcError::with_code(
-            code,
-            executed,
-            format!("`{}`: {}", self.name(call.ordinal), status.message()),
-        ))
+        Err(self.exhausted(&snapshot, call, passed))
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, passed: &[(usize, Cause)]) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Passed) -> RpcError {
         let name = self.name(call.ordinal);
-        let causes: Vec<(&str, Cause)> = (0..snapshot.endpoints.len())
-            .filter_map(|position| {
-                let known = passed.iter().find(|(at, _)| *at == position).map(|(_, cause)| cause.clone());
-                let cause = known.or_else(|| snapshot.links[position].admits(call.ordinal).err())?;
-                Some((snapshot.endpoints[position].instance().id.as_str(), cause))
-            })
-            .collect();
-        let Some(((_, first), others)) = causes.split_first() else {
-            let message = format!(
-                "`{name}`: registry `{}` knows no instance of service `{}`",
-                self.shared.registry,
-                call.service()
-            );
-            return RpcError::with_code(Code::Unavailable, Executed::No, message);
+        for (position, link) in snapshot.links.iter().enumerate() {
+            if is_new(&passed, position) {
+                passed.extend(link.objection(call.ordinal).map(|cause| (position, cause)));
+            }
+        }
+        let Some(((_, first), others)) = passed.split_first() else {
+            let (registry, service) = (&self.shared.registry, call.service());
+            let message = format!("`{name}`: registry `{registry}` knows no instance of service `{service}`");
+            return RpcError::with_code(Code::NoInstance, Executed::No, message);
         };
         let shared = others.iter().all(|(_, cause)| cause.code == first.code);
         let code = if shared { first.code } else { Code::Unavailable };
-        let causes: Vec<_> = causes.iter().map(|(instance, cause)| format!("{instance}: {}", cause.text)).collect();
+        let cause = |(position, cause): &(usize, Cause)| {
+            format!("{}: {}", snapshot.endpoints[*position].instance().id, cause.text)
+        };
+        let causes: Vec<_> = passed.iter().map(cause).collect();
         let message = format!("`{name}`: no instance can take the call ({})", causes.join("; "));
         RpcError::with_code(code, Executed::No, message)
     }
 }
 
-/// The position of an instance that was not passed over yet and admits the call; those that could not be connected to just now only
-/// if no other is left.
-fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[(usize, Cause)]) -> Option<usize> {
-    let is_new = |position: usize| passed.iter().all(|(at, _)| *at != position);
-    let admits = |position: usize| is_new(position) && snapshot.links[position].admits(call.ordinal).is_ok();
-    let tries = |position: usize| is_new(position) && snapshot.links[position].is_worth_a_try();
-    pick(snapshot, call, &admits).or_else(|| pick(snapshot, call, &tries))
+/// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
+/// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
+fn choose(snapshot: &Snapshot, call: &Invocation, passed: &Passed) -> Option<usize> {
+    let tried = lock(&call.tried).clone();
+    let position = choose_untried(snapshot, call, passed, &tried);
+    if position.is_some() || tried.is_empty() {
+        return position;
+    }
+    // The last one that failed is the last to be asked again.
+    let last = &tried[tried.len() - 1..];
+    lock(&call.tried).clear();
+    choose_untried(snapshot, call, passed, last).or_else(|| choose_untried(snapshot, call, passed, &[]))
+}
+
+fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &Passed, tried: &[u64]) -> Option<usize> {
+    let is_new = |position: usize| is_new(passed, position) && !tried.contains(&snapshot.links[position].number);
+    let admits = |position: usize| is_new(position) && snapshot.links[position].admits(call.ordinal);
+    let forgives = |position: usize| is_new(position) && !snapshot.links[position].is_open();
+    pick(snapshot, call, &admits).or_else(|| pick(snapshot, call, &forgives))
+}
+
+fn is_new(passed: &Passed, position: usize) -> bool {
+    passed.iter().all(|(at, _)| *at != position)
 }
 
 /// Asks the picker, and looks for itself if the picker's answer is not admitted.

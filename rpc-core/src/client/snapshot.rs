@@ -1,26 +1,43 @@
 //! The instances of a service at one moment, ready to be chosen from.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::pool::Pool;
+use super::builder::Shared;
 use super::route::Link;
-use crate::loadbalancer::{Endpoints, LoadBalancer, Picker};
-use crate::registry::InstanceList;
+use crate::discovery::Publish;
+use crate::loadbalancer::{Endpoint, Endpoints, LoadBalancer, Picker};
 
 /// Endpoints, the picker made for them, and the way to each, by the same positions.
 pub(super) struct Snapshot {
     pub(super) endpoints: Arc<Endpoints>,
     pub(super) picker: Box<dyn Picker>,
-    pub(super) links: Box<[Link]>,
+    pub(super) links: Box<[Arc<Link>]>,
 }
 
-impl Snapshot {
-    pub(super) fn new(list: InstanceList, balancer: &dyn LoadBalancer, pool: &Pool) -> Self {
-        let endpoints = Arc::new(Endpoints::from_instances(list.instances));
-        let links = endpoints.iter().map(|endpoint| Link::new(pool.peer(&endpoint.instance().address))).collect();
-        Self { picker: balancer.prepare(&endpoints), endpoints, links }
+/// Makes snapshots of lists. The way to an instance outlives the list: what is known of its connection stays known.
+pub(super) struct Publisher {
+    pub(super) balancer: Arc<dyn LoadBalancer>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Publish<Snapshot> for Publisher {
+    fn prepare(&self, endpoints: Arc<Endpoints>, before: Option<&Snapshot>) -> Snapshot {
+        let before = before.into_iter().flat_map(|before| before.endpoints.iter().zip(&before.links));
+        let known: HashMap<_, _> = before.map(|(endpoint, link)| (identity(endpoint), link)).collect();
+        let link = |endpoint: &Endpoint| match known.get(&identity(endpoint)) {
+            Some(link) => Arc::clone(link),
+            None => Arc::new(Link::new(self.shared.pool.peer(&endpoint.instance().address))),
+        };
+        let links = endpoints.iter().map(link).collect();
+        Snapshot { picker: self.balancer.prepare(&endpoints), endpoints, links }
     }
+}
+
+/// What makes an endpoint the same in two lists.
+fn identity(endpoint: &Endpoint) -> (&str, &str) {
+    (&endpoint.instance().id, &endpoint.instance().address)
 }
 
 impl fmt::Debug for Snapshot {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::transport::lock;
+use crate::lock::lock;
 
 /// The running handlers by request id. Dropping it drops them all.
 #[derive(Debug, Default)]

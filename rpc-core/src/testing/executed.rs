@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::Network;
 use super::fake::Fake;
 use super::probe::{Counting, Probe, ProbeStub};
+use crate::lock::lock;
 use crate::protocol::frame::{Header, Kind};
-use crate::transport::lock;
 use crate::{CallReport, Code, Executed};
 
 const DEAD: &str = "10.0.0.1:1";

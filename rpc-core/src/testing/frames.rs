@@ -86,7 +86,7 @@ async fn ten_thousand_calls_over_a_stream_that_stutters_get_their_own_answers() 
             tokio::spawn(async move {
                 for round in 0..500 {
                     let (length, dropped) = {
-                        let mut random = crate::transport::lock(&random);
+                        let mut random = crate::lock::lock(&random);
                         (random.usize(0..3_000), random.u8(0..10) == 0)
                     };
                     let text = format!("{caller}/{round}/{}", "x".repeat(length));

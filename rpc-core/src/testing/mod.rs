@@ -25,9 +25,10 @@ use tokio::time::Instant;
 
 use crate::fault::{FaultStrategy, Next, Reply};
 use crate::loadbalancer::{Endpoints, LoadBalancer, PickContext, Picker};
+use crate::lock::lock;
 use crate::registry::{Discovery, InstanceList};
+use crate::transport::Io;
 use crate::transport::connect::Connect;
-use crate::transport::{Io, lock};
 use crate::{
     BoxError, BoxFuture, Client, ClientBuilder, Invocation, RpcError, ServerBuilder, ServiceInstance, Settings,
     register,

@@ -6,7 +6,6 @@ pub(crate) mod output;
 pub(crate) mod pending;
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -34,9 +33,4 @@ impl From<tokio::net::TcpStream> for Io {
         let (reader, writer) = stream.into_split();
         Self { reader: Box::new(reader), writer: Box::new(writer), peer }
     }
-}
-
-/// Locks a mutex whose data are whole at every point where a panic could happen.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,8 @@ use bytes::Bytes;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
-use super::{Writer, lock};
+use super::Writer;
+use crate::lock::lock;
 use crate::protocol::frame::{HEADER, Header};
 
 /// Bodies from here on are not copied into the queue but written from where they are (see the measurements of `writev` in the

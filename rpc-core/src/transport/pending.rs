@@ -5,8 +5,8 @@ use std::task::{Poll, Waker};
 
 use tokio::time::Instant;
 
-use super::lock;
 use crate::error::Executed;
+use crate::lock::lock;
 use crate::protocol::message::{Description, Response};
 use crate::status::Status;
 

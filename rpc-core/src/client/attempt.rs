@@ -1,0 +1,123 @@
+//! One instance's part in a call: connect if need be, send, wait, and say what came of it.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::channel::Core;
+use super::route::{Cause, Link, Route};
+use crate::error::{Code, Executed, RpcError};
+use crate::fault::Reply;
+use crate::invocation::Invocation;
+use crate::lock::lock;
+use crate::protocol::message::Response;
+use crate::status::{Status, StatusCode};
+use crate::transport::connection::{Outgoing, Refusal};
+use crate::transport::pending::Answer;
+
+/// How an instance's part ended without a reply.
+pub(super) enum Failure {
+    /// The instance cannot have seen the request: another may take it.
+    Passed(Cause),
+    /// The run is over.
+    Final(RpcError),
+}
+
+impl From<Cause> for Failure {
+    fn from(cause: Cause) -> Self {
+        Self::Passed(cause)
+    }
+}
+
+impl Core {
+    /// Sends the call over `link` and waits for what comes of it, `within` at the longest.
+    pub(super) async fn attempt(
+        &self,
+        link: &Link,
+        call: &Invocation,
+        within: Option<Duration>,
+    ) -> Result<Reply, Failure> {
+        let deadline = within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit));
+        let late = |executed, when| Failure::Final(self.late(call, deadline, executed, when));
+        let route = match link.open_route() {
+            Some(route) => route,
+            None => match timeout_at(deadline, link.connect(self.service(), &self.shapes)).await {
+                Ok(connected) => connected?,
+                Err(_) => return Err(late(Executed::No, "while connecting")),
+            },
+        };
+        let number = route.number(call.ordinal, &self.shapes[call.ordinal], deadline).await?;
+        // Before the request is sent: a strategy may drop this run at any time. One that does not repeat calls need not know.
+        if self.fault.is_some() {
+            lock(&call.tried).push(link.number);
+        }
+        let result = match send(&route, number, call, deadline).await {
+            Ok(answer) => self.meaning(call, &route, answer),
+            Err(Refusal::NoRoom) => Err(late(Executed::No, "before the connection took the request")),
+            Err(refusal @ Refusal::TooLarge { .. }) => Err(self.failure(call, Code::TooLarge, Executed::No, &refusal)),
+            Err(refusal) => Err(Cause::from(refusal).into()),
+        };
+        match result {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(late(Executed::Maybe, "without an answer")),
+            Err(failure) => {
+                if matches!(failure, Failure::Passed(_)) {
+                    lock(&call.tried).retain(|number| *number != link.number);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// What an answer means for the run; `None` if it is that there was none in time.
+    fn meaning(&self, call: &Invocation, route: &Route, answer: Answer) -> Result<Option<Reply>, Failure> {
+        match answer {
+            Answer::Response(Response::Ok(body)) => Ok(Some(Reply { codec: call.codec, answer: Ok(body) })),
+            Answer::Response(Response::Err(body)) => Ok(Some(Reply { codec: call.codec, answer: Err(body) })),
+            Answer::Response(Response::Status(status)) => Err(self.status(call, &status)),
+            Answer::Expired => Ok(None),
+            Answer::Lost(Executed::No) => Err(Cause::from(Refusal::Lost).into()),
+            Answer::Lost(executed) => {
+                let cause =
+                    route.connection.lost().map_or_else(|| "for no known cause".to_owned(), ToString::to_string);
+                let message = format!("the request was sent, then the connection ended: {cause}");
+                Err(self.failure(call, Code::ConnectionLost, executed, &message))
+            }
+            Answer::Description(_) => {
+                let message = "the server answered a request with a description";
+                Err(self.failure(call, Code::Internal, Executed::Maybe, &message))
+            }
+        }
+    }
+
+    /// What a server's status means for the run.
+    fn status(&self, call: &Invocation, status: &Status) -> Failure {
+        let passed = |code| Failure::Passed(Cause { code, text: status.message().to_owned() });
+        let failed = |code, executed| self.failure(call, code, executed, &status.message());
+        match status.code() {
+            StatusCode::Overloaded => passed(Code::Overloaded),
+            StatusCode::UnknownMethod => passed(Code::MethodNotFound),
+            StatusCode::UnsupportedCodec => passed(Code::Codec),
+            StatusCode::BadRequest => failed(Code::BadRequest, Executed::No),
+            StatusCode::DeadlineExceeded => failed(Code::DeadlineExceeded, Executed::Maybe),
+            StatusCode::Internal => failed(Code::Internal, Executed::Maybe),
+            StatusCode::AnswerTooLarge => failed(Code::TooLarge, Executed::Yes),
+        }
+    }
+
+    fn failure(&self, call: &Invocation, code: Code, executed: Executed, what: &dyn std::fmt::Display) -> Failure {
+        let message = format!("`{}`: {what}", self.name(call.ordinal));
+        Failure::Final(RpcError::with_code(code, executed, message))
+    }
+}
+
+/// Sends the request as soon as the connection takes it, and waits for the answer; [`Refusal::NoRoom`] if it is not taken in time.
+async fn send(route: &Route, method: u32, call: &Invocation, deadline: Instant) -> Result<Answer, Refusal> {
+    let outgoing = Outgoing::Request { method, codec: call.codec.id(), metadata: &call.metadata, body: &call.body };
+    loop {
+        match route.connection.call(outgoing, deadline).await {
+            Err(Refusal::NoRoom) if timeout_at(deadline, route.connection.room()).await.is_ok() => {}
+            result => return result,
+        }
+    }
+}

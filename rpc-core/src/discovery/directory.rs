@@ -1,0 +1,231 @@
+//! What a client knows of one service's instances.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::change::{Change, Changes, Instances, Source};
+use super::follow::{Follow, Refresh};
+use crate::loadbalancer::Endpoints;
+use crate::lock::lock;
+use crate::registry::{Discovery, InstanceList};
+use crate::{BoxError, ServiceInstance};
+
+/// Changes that wait for a subscriber, at most.
+const WAITING_CHANGES: usize = 64;
+
+/// Lists from here on are prepared on a thread for blocking work: a ring of many points takes milliseconds.
+const LARGE_LIST: usize = 32;
+
+/// The cached list of one service, and the task that keeps it fresh. `S` is what calls work on.
+pub(crate) struct Directory<S> {
+    shared: Arc<Shared<S>>,
+    /// Started by the first use, since it needs a runtime.
+    task: Mutex<Option<AbortOnDropHandle<()>>>,
+}
+
+/// Makes what calls work on of a list. The one before is given, so that what stays can be kept.
+pub(crate) trait Publish<S>: Send + Sync + 'static {
+    /// Prepares a list for calls. May take its time.
+    fn prepare(&self, endpoints: Arc<Endpoints>, before: Option<&S>) -> S;
+}
+
+pub(super) struct Shared<S> {
+    pub(super) service: &'static str,
+    pub(super) discovery: Arc<dyn Discovery>,
+    publish: Arc<dyn Publish<S>>,
+    current: ArcSwapOption<S>,
+    known: Mutex<Known>,
+    changes: broadcast::Sender<Change>,
+    /// Counts the answers of the registry and keeps the last failure, for those who wait for a first list.
+    answers: watch::Sender<Answer>,
+    /// Somebody waits for a first list.
+    pub(super) wanted: Notify,
+}
+
+/// Why the registry gave no list; shared by all who waited for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure(Arc<BoxError>);
+
+impl Failure {
+    fn new(text: &str) -> Self {
+        Self(Arc::new(text.into()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+struct Known {
+    endpoints: Arc<Endpoints>,
+    confirmed: Instant,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Answer {
+    number: u64,
+    failure: Option<Failure>,
+}
+
+impl<S: Send + Sync + 'static> Directory<S> {
+    pub(crate) fn new(service: &'static str, discovery: Arc<dyn Discovery>, publish: Arc<dyn Publish<S>>) -> Self {
+        let none =
+            Known { endpoints: Arc::new(Endpoints::from_instances([])), confirmed: Instant::now(), failure: None };
+        let shared = Shared {
+            service,
+            discovery,
+            publish,
+            current: ArcSwapOption::empty(),
+            known: Mutex::new(none),
+            changes: broadcast::Sender::new(WAITING_CHANGES),
+            answers: watch::Sender::default(),
+            wanted: Notify::new(),
+        };
+        Self { shared: Arc::new(shared), task: Mutex::default() }
+    }
+
+    /// What calls work on, if there is a list. Never waits.
+    pub(crate) fn current(&self) -> Option<Arc<S>> {
+        self.shared.current.load_full()
+    }
+
+    /// What calls work on, where there is no list yet: the first use has the registry asked, once for all who wait. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// When the registry fails.
+    pub(crate) async fn first(&self, refresh: Refresh) -> Result<Arc<S>, Failure> {
+        let mut answers = self.shared.answers.subscribe();
+        let seen = answers.borrow_and_update().number;
+        // What came before the subscription is not announced to it.
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        self.follow(refresh);
+        self.shared.wanted.notify_one();
+        // The sender lives in `shared`, so this ends with an answer or with the caller's patience.
+        let failure = match answers.wait_for(|answer| answer.number > seen).await {
+            Ok(answer) => answer.failure.clone(),
+            Err(_) => None,
+        };
+        match (self.current(), failure) {
+            (Some(current), _) => Ok(current),
+            (None, Some(failure)) => Err(failure),
+            (None, None) => Err(Failure::new("the task that follows the registry ended")),
+        }
+    }
+
+    /// Starts following the registry, unless that was done. Needs a runtime.
+    pub(crate) fn follow(&self, refresh: Refresh) {
+        let mut task = lock(&self.task);
+        if task.as_ref().is_none_or(AbortOnDropHandle::is_finished) {
+            let follow = Follow::new(Arc::clone(&self.shared), refresh);
+            *task = Some(AbortOnDropHandle::new(tokio::spawn(follow.run())));
+        }
+    }
+
+    /// Subscribes to changes from now on.
+    pub(crate) fn changes(&self) -> Changes {
+        Changes::new(self.shared.changes.subscribe())
+    }
+
+    /// What is known now.
+    pub(crate) fn instances(&self) -> Instances {
+        let known = lock(&self.shared.known);
+        Instances {
+            list: known.endpoints.iter().map(|endpoint| endpoint.instance().clone()).collect(),
+            age: known.confirmed.elapsed(),
+            failure: known.failure.as_ref().map(|failure| failure.to_string()),
+        }
+    }
+}
+
+impl<S: Send + Sync + 'static> Shared<S> {
+    pub(super) fn has_list(&self) -> bool {
+        self.current.load().is_some()
+    }
+
+    /// Takes a list over. An equal one changes nothing but its age.
+    pub(super) async fn update(&self, list: InstanceList, source: Source) {
+        let endpoints = Arc::new(Endpoints::from_instances(list.instances));
+        let before = {
+            let mut known = lock(&self.known);
+            if known.failure.take().is_some() {
+                tracing::info!(service = self.service, "the registry answers again");
+            }
+            known.confirmed = Instant::now();
+            let is_equal = instances(&known.endpoints).eq(instances(&endpoints));
+            if is_equal && self.has_list() {
+                drop(known);
+                return self.answered(None);
+            }
+            std::mem::replace(&mut known.endpoints, Arc::clone(&endpoints))
+        };
+        let change = Change::between(&before, &endpoints, source);
+        tracing::debug!(service = self.service, instances = endpoints.len(), ?source, "instances changed");
+        self.current.store(Some(Arc::new(self.prepare(endpoints).await)));
+        // Nobody need have subscribed.
+        let _ = self.changes.send(change);
+        self.answered(None);
+    }
+
+    async fn prepare(&self, endpoints: Arc<Endpoints>) -> S {
+        let (publish, before) = (Arc::clone(&self.publish), self.current.load_full());
+        if endpoints.len() < LARGE_LIST {
+            return publish.prepare(endpoints, before.as_deref());
+        }
+        let (blocking, again) = (Arc::clone(&publish), Arc::clone(&endpoints));
+        let before_too = before.clone();
+        match tokio::task::spawn_blocking(move || blocking.prepare(again, before_too.as_deref())).await {
+            Ok(prepared) => prepared,
+            // The runtime is going down, or a balancer panicked: this thread finds out which.
+            Err(_) => publish.prepare(endpoints, before.as_deref()),
+        }
+    }
+
+    /// Notes a failure: the list stays as it is.
+    pub(super) fn failed(&self, error: BoxError) {
+        let failure = Failure(Arc::new(error));
+        let mut known = lock(&self.known);
+        if known.failure.is_none() {
+            let (service, error, age) = (self.service, &failure, known.confirmed.elapsed());
+            tracing::warn!(service, %error, ?age, has_list = self.has_list(), "the registry fails; what it last said stays in use");
+        }
+        known.failure = Some(failure.clone());
+        drop(known);
+        self.answered(Some(failure));
+    }
+
+    fn answered(&self, failure: Option<Failure>) {
+        self.answers.send_modify(|answer| *answer = Answer { number: answer.number + 1, failure });
+    }
+}
+
+fn instances(endpoints: &Endpoints) -> impl Iterator<Item = &ServiceInstance> {
+    endpoints.iter().map(|endpoint| endpoint.instance())
+}
+
+impl<S> fmt::Debug for Directory<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = lock(&self.shared.known);
+        f.debug_struct("Directory")
+            .field("service", &self.shared.service)
+            .field("endpoints", &known.endpoints)
+            .field("failure", &known.failure)
+            .finish_non_exhaustive()
+    }
+}
