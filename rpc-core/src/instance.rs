@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The weight of an instance that says nothing about it.
-const DEFAULT_WEIGHT: u32 = 100;
+pub(crate) const DEFAULT_WEIGHT: u32 = 100;
 
 /// One running provider of one service, as a registry stores and returns it.
 ///

@@ -12,9 +12,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::accept::{Listen, accept};
+use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
+use crate::instance::DEFAULT_WEIGHT;
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
+use crate::{BoxError, ServiceInstance};
 
 /// Requests in flight that a server accepts on one connection unless it is told otherwise.
 const DEFAULT_MAX_IN_FLIGHT: u32 = 1_024;
@@ -27,6 +30,9 @@ const DEFAULT_LISTEN: &str = "0.0.0.0:0";
 pub struct ServerBuilder {
     dispatchers: Vec<Arc<dyn Dispatch>>,
     listen: String,
+    registry: Option<String>,
+    advertise: Option<String>,
+    weight: u32,
     id: Option<String>,
     max_frame: u32,
     max_in_flight: u32,
@@ -41,7 +47,7 @@ pub enum StartError {
     NoService,
     /// The services do not fit together, or a type cannot travel.
     #[error("the services cannot be offered")]
-    Services(#[source] crate::BoxError),
+    Services(#[source] BoxError),
     /// The instance id cannot be told to clients.
     #[error("the instance id has {0} bytes; give it 1 to 65,535")]
     Id(usize),
@@ -52,6 +58,29 @@ pub enum StartError {
         address: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// The registry's URL is none, or its plugin is unknown or refuses its settings.
+    #[error("the registry `{url}` cannot be used")]
+    Registry {
+        /// The URL that was asked for.
+        url: String,
+        /// What is wrong with it.
+        source: BoxError,
+    },
+    /// There is no address to register.
+    #[error(
+        "listening on every interface (`{0}`), which is no address to register; name one with `ServerBuilder::advertise`"
+    )]
+    Advertise(SocketAddr),
+    /// The registry did not take the instance.
+    #[error("service `{service}` cannot be registered in `{registry}`")]
+    Register {
+        /// The service.
+        service: String,
+        /// The registry's URL.
+        registry: String,
+        /// What the registry said.
+        source: BoxError,
     },
 }
 
@@ -66,6 +95,9 @@ impl Default for ServerBuilder {
         Self {
             dispatchers: Vec::new(),
             listen: DEFAULT_LISTEN.into(),
+            registry: None,
+            advertise: None,
+            weight: DEFAULT_WEIGHT,
             id: None,
             max_frame: DEFAULT_MAX_FRAME,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
@@ -86,7 +118,25 @@ impl ServerBuilder {
         self
     }
 
-    /// The instance's id, as reports and logs show it. Default: the address that it listens on.
+    /// Where to register the services: the URL of a registry, whose scheme is the registry's key. Default: nowhere.
+    pub fn registry(mut self, url: impl Into<String>) -> Self {
+        self.registry = Some(url.into());
+        self
+    }
+
+    /// The address that is registered, as `host:port`. Default: the one that it listens on; needed where that is every interface.
+    pub fn advertise(mut self, address: impl Into<String>) -> Self {
+        self.advertise = Some(address.into());
+        self
+    }
+
+    /// The share of the calls it is registered with, relative to other instances; 0 for none. Default: 100.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// The instance's id, as registries, reports and logs show it. Default: the address that it advertises.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
@@ -105,27 +155,38 @@ impl ServerBuilder {
         self
     }
 
-    /// Listens, and serves from then on.
+    /// Listens and serves from then on; then registers, if a registry is named.
     ///
     /// # Errors
     ///
-    /// When there is no service, two have the same name, a type cannot travel, or the address cannot be listened on.
+    /// When there is no service, two have the same name, a type cannot travel, the address cannot be listened on, or the services cannot be
+    /// registered.
     pub async fn start(self) -> Result<Server, StartError> {
         let failed = |source| StartError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        self.serve_clients(listener, address)
+        self.serve_clients(listener, address).await
     }
 
     /// Serves the clients that come to `listener`.
-    pub(crate) fn serve_clients(self, listener: impl Listen, address: SocketAddr) -> Result<Server, StartError> {
+    pub(crate) async fn serve_clients(self, listener: impl Listen, address: SocketAddr) -> Result<Server, StartError> {
         if self.dispatchers.is_empty() {
             return Err(StartError::NoService);
         }
-        let instance = self.id.unwrap_or_else(|| address.to_string());
+        let registrar = self.registry.as_deref().map(Registrar::build).transpose()?;
+        let advertised = self.advertise.clone().unwrap_or_else(|| address.to_string());
+        if registrar.is_some() && self.advertise.is_none() && address.ip().is_unspecified() {
+            return Err(StartError::Advertise(address));
+        }
+        let instance = self.id.unwrap_or_else(|| advertised.clone());
         if instance.is_empty() || instance.len() > usize::from(u16::MAX) {
             return Err(StartError::Id(instance.len()));
         }
+        let announce = self.dispatchers.iter().map(|dispatcher| {
+            let service = ServiceInstance::new(dispatcher.service().name(), advertised.clone());
+            service.with_id(instance.clone()).with_weight(self.weight)
+        });
+        let announce: Vec<_> = announce.collect();
         let shared = Arc::new(Shared {
             table: Table::new(self.dispatchers)?,
             instance,
@@ -136,7 +197,12 @@ impl ServerBuilder {
             handlers: AtomicUsize::new(0),
         });
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));
-        Ok(Server { address, shared, accepting })
+        // Only now: who finds the instance finds it serving.
+        let announced = match registrar {
+            None => Announced::nowhere(),
+            Some(registrar) => Announced::announce(registrar, announce).await?,
+        };
+        Ok(Server { address, shared, accepting, announced })
     }
 }
 
@@ -146,6 +212,9 @@ impl fmt::Debug for ServerBuilder {
         f.debug_struct("ServerBuilder")
             .field("services", &services)
             .field("listen", &self.listen)
+            .field("registry", &self.registry)
+            .field("advertise", &self.advertise)
+            .field("weight", &self.weight)
             .field("id", &self.id)
             .field("max_frame", &self.max_frame)
             .field("max_in_flight", &self.max_in_flight)

@@ -1,12 +1,15 @@
 //! The provider's side: services behind a port.
 
 mod accept;
+mod announce;
 mod builder;
 mod connection;
 mod dispatch;
 mod handlers;
+mod signal;
 mod table;
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +21,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub use builder::{ServerBuilder, StartError};
 pub use dispatch::{Answer, Dispatch, Handling, Request, handle, no_such_method};
 
+use announce::Announced;
+use signal::Signals;
 use table::Table;
 
 /// How long [`Server::shutdown`] waits for the calls that are being answered.
@@ -31,8 +36,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(25);
 /// # use rpc_core::Server;
 /// # async fn run(dispatcher: impl rpc_core::generated::Dispatch) -> Result<(), Box<dyn std::error::Error>> {
 /// let server = Server::builder().service(dispatcher).listen("0.0.0.0:9000").start().await?;
-/// tokio::signal::ctrl_c().await?;
-/// server.shutdown().await;
+/// server.run_until_signal().await?;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -40,6 +44,7 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     accepting: AbortOnDropHandle<()>,
+    announced: Announced,
 }
 
 /// What all connections of a server share.
@@ -67,14 +72,32 @@ impl Server {
         self.address
     }
 
-    /// Leaves gracefully: tells every client to go elsewhere, answers the calls that are already on their way, and closes each
-    /// connection once it is quiet. Meanwhile new connections are still accepted, so that no client meets a closed port; they are told the
-    /// same. Calls still running after 25 s are cut; returns their number.
+    /// Serves until the process is told to end (SIGTERM or SIGINT; elsewhere than on Unix Ctrl-C), then leaves as
+    /// [`shutdown`](Self::shutdown) does. A second signal stops it at once. Returns the number of calls that were cut.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let the process listen for signals.
+    pub async fn run_until_signal(self) -> io::Result<usize> {
+        let mut signals = Signals::new()?;
+        signals.next().await;
+        tracing::info!(address = %self.address, "leaving; a second signal stops at once");
+        let shared = Arc::clone(&self.shared);
+        tokio::select! {
+            cut = self.shutdown() => Ok(cut),
+            () = signals.next() => Ok(shared.handlers.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Leaves gracefully: takes its registrations back, tells every client to go elsewhere, answers the calls that are already on their
+    /// way, and closes each connection once it is quiet. Meanwhile new connections are still accepted, so that no client meets a closed
+    /// port; they are told the same. Calls still running after 25 s are cut; returns their number.
     ///
     /// Not cancel safe: dropped half way, it stops at once as if the server had been dropped.
     pub async fn shutdown(self) -> usize {
-        self.shared.leaving.cancel();
-        let Self { shared, mut accepting, .. } = self;
+        let Self { shared, mut accepting, announced, .. } = self;
+        announced.withdraw().await;
+        shared.leaving.cancel();
         if tokio::time::timeout(DRAIN_LIMIT, &mut accepting).await.is_ok() {
             return 0;
         }

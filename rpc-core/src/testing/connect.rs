@@ -14,7 +14,7 @@ const ADDRESS: &str = "10.0.0.1:1";
 #[tokio::test(start_paused = true)]
 async fn callers_that_come_together_share_one_connection() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let client = network.client(ADDRESS).build().unwrap();
     let probe: ProbeStub = client.stub().unwrap();
     assert_eq!(network.connects(), 0);
@@ -67,7 +67,7 @@ async fn a_lost_connection_is_replaced_by_the_next_call() {
 #[tokio::test(start_paused = true)]
 async fn an_instance_that_cannot_be_reached_is_left_alone_for_a_while() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.2:1", service.server());
+    let _server = network.serve("10.0.0.2:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1,10.0.0.2:1").build().unwrap().stub().unwrap();
     let mut connects = Vec::new();
     for _ in 0..100 {
@@ -84,6 +84,6 @@ async fn an_instance_that_is_left_alone_is_tried_if_there_is_no_other() {
     let (network, service) = (Network::default(), Counting::default());
     let probe: ProbeStub = network.client(ADDRESS).build().unwrap().stub().unwrap();
     probe.echo("nobody there".into()).await.unwrap_err();
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     probe.echo("at once".into()).await.unwrap();
 }

@@ -11,7 +11,7 @@ use crate::{CallOptions, Code, Context, Executed, Metadata};
 #[tokio::test(start_paused = true)]
 async fn a_handler_sees_the_metadata_and_the_time_left() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let options = CallOptions::new().timeout(Duration::from_millis(700)).metadata("tenant", "blue");
     let (left, tenant) = probe.with(options).time_left("tenant".into()).await.unwrap();
@@ -23,7 +23,7 @@ async fn a_handler_sees_the_metadata_and_the_time_left() {
 #[tokio::test(start_paused = true)]
 async fn a_call_inside_a_handler_passes_the_trace_on_and_nothing_else() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let mut metadata = Metadata::default();
     metadata.insert("traceparent".into(), "00-1".into());
@@ -40,7 +40,7 @@ async fn a_call_inside_a_handler_passes_the_trace_on_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn metadata_that_do_not_fit_are_refused_before_anything_is_sent() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let options = CallOptions::new().metadata("long", "x".repeat(65_536));
     let error = probe.with(options).echo("hello".into()).await.unwrap_err();

@@ -11,7 +11,7 @@ use crate::{CallOptions, Code, Executed};
 #[tokio::test(start_paused = true)]
 async fn a_call_without_an_answer_ends_at_its_deadline() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     probe.echo("connect first".into()).await.unwrap();
     for timeout in [1, 7, 300, 2_999].map(Duration::from_millis) {
@@ -27,7 +27,7 @@ async fn a_call_without_an_answer_ends_at_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn the_default_is_three_seconds() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let started = Instant::now();
     probe.nap(60_000).await.unwrap_err();
@@ -37,7 +37,7 @@ async fn the_default_is_three_seconds() {
 #[tokio::test(start_paused = true)]
 async fn the_server_drops_the_handler_at_the_deadline_by_itself() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let mut client = super::fake::Fake::new(network.dial("10.0.0.1:1").await);
     let started = Instant::now();
     client.greet().await;
@@ -52,7 +52,7 @@ async fn the_server_drops_the_handler_at_the_deadline_by_itself() {
 #[tokio::test(start_paused = true)]
 async fn a_call_inside_a_handler_has_no_more_time_than_the_handler() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let deadline = Instant::now() + Duration::from_millis(200);
     let context = crate::Context { deadline, peer: None, metadata: crate::Metadata::default() };
@@ -65,7 +65,7 @@ async fn a_call_inside_a_handler_has_no_more_time_than_the_handler() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_beyond_every_clock_is_accepted() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let patient = probe.with(CallOptions::new().timeout(Duration::MAX));
     assert_eq!(patient.nap(5_000).await.unwrap(), 5_000);
@@ -74,7 +74,7 @@ async fn a_timeout_beyond_every_clock_is_accepted() {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_late_answers_leave_nothing_behind() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     for _ in 0..10 {
         let impatient = probe.with(CallOptions::new().timeout(Duration::from_millis(10)));

@@ -29,7 +29,7 @@ async fn a_request_that_was_sent_whole_may_have_run() {
 async fn a_request_that_was_sent_in_part_goes_to_another_instance() {
     let (network, service) = (Network::default(), Counting::default());
     let mut clients = network.listen(DEAD.parse().unwrap());
-    let _server = network.serve(ALIVE, service.server());
+    let _server = network.serve(ALIVE, service.server()).await;
     let probe: ProbeStub = network.client(&format!("{DEAD},{ALIVE}")).build().unwrap().stub().unwrap();
     // More than the stream holds: the peer leaves before it can have read all of it.
     let text = "x".repeat(100_000);
@@ -45,7 +45,7 @@ async fn a_request_that_was_sent_in_part_goes_to_another_instance() {
 #[tokio::test(start_paused = true)]
 async fn an_instance_that_refuses_connections_is_passed_over_unseen() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ALIVE, service.server());
+    let _server = network.serve(ALIVE, service.server()).await;
     let reports: Arc<Mutex<Vec<CallReport>>> = Arc::default();
     let observed = Arc::clone(&reports);
     let client = network.client(&format!("{DEAD},{ALIVE}"));
@@ -78,7 +78,7 @@ async fn when_no_instance_can_take_a_call_each_is_named_with_its_cause() {
 #[tokio::test(start_paused = true)]
 async fn a_server_at_its_limit_answers_overloaded_and_another_takes_the_call() {
     let (network, busy, free) = (Network::default(), Counting::default(), Counting::default());
-    let _busy = network.serve(DEAD, busy.server().max_in_flight(2));
+    let _busy = network.serve(DEAD, busy.server().max_in_flight(2)).await;
     let probe: ProbeStub = network.client(DEAD).build().unwrap().stub().unwrap();
     let naps: Vec<_> = (0..2)
         .map(|_| {
@@ -90,7 +90,7 @@ async fn a_server_at_its_limit_answers_overloaded_and_another_takes_the_call() {
     let error = probe.echo("one too many".into()).await.unwrap_err();
     assert_eq!((error.code(), error.executed()), (Code::Overloaded, Executed::No));
 
-    let _free = network.serve(ALIVE, free.server());
+    let _free = network.serve(ALIVE, free.server()).await;
     let both: ProbeStub = network.client(&format!("{DEAD},{ALIVE}")).build().unwrap().stub().unwrap();
     assert_eq!(both.echo("elsewhere".into()).await.unwrap(), "elsewhere");
     for nap in naps {
@@ -102,7 +102,7 @@ async fn a_server_at_its_limit_answers_overloaded_and_another_takes_the_call() {
 async fn a_server_that_does_not_keep_to_its_own_limit_is_not_believed() {
     let network = Network::default();
     let service = Counting::default();
-    let _server = network.serve(ALIVE, service.server().max_in_flight(1));
+    let _server = network.serve(ALIVE, service.server().max_in_flight(1)).await;
     let mut client = Fake::new(network.dial(ALIVE).await);
     client.greet().await;
     let nap = [&1_u32.to_le_bytes()[..], &[251, 0xFF, 0xFF]].concat();

@@ -44,7 +44,7 @@ fn random() -> fastrand::Rng {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_pauses_in_the_middle_of_frames_is_understood() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let mut client = Fake::new(network.dial("10.0.0.1:1").await);
     client.greet().await;
     let mut random = random();
@@ -76,7 +76,7 @@ async fn a_client_that_pauses_in_the_middle_of_frames_is_understood() {
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_calls_over_a_stream_that_stutters_get_their_own_answers() {
     let (network, service) = (Network::stuttering(), Counting::default());
-    let _server = network.serve("10.0.0.1:1", service.server());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
     let client = network.client("10.0.0.1:1").timeout(Duration::from_secs(3_600)).build().unwrap();
     let probe: ProbeStub = client.stub().unwrap();
     let random = Arc::new(std::sync::Mutex::new(random()));

@@ -16,8 +16,8 @@ const STAYING: &str = "10.0.0.2:1";
 #[tokio::test(start_paused = true)]
 async fn a_call_in_flight_is_answered_and_new_ones_go_elsewhere() {
     let (network, leaving, staying) = (Network::default(), Counting::default(), Counting::default());
-    let server = network.serve(LEAVING, leaving.server());
-    let _staying = network.serve(STAYING, staying.server());
+    let server = network.serve(LEAVING, leaving.server()).await;
+    let _staying = network.serve(STAYING, staying.server()).await;
     let probe: ProbeStub = network.client(&format!("{LEAVING},{STAYING}")).build().unwrap().stub().unwrap();
     let nap = tokio::spawn({
         let probe = probe.clone();
@@ -39,7 +39,7 @@ async fn a_call_in_flight_is_answered_and_new_ones_go_elsewhere() {
 #[tokio::test(start_paused = true)]
 async fn requests_before_the_echo_are_answered_and_the_stream_then_ends() {
     let (network, service) = (Network::default(), Counting::default());
-    let server = network.serve(LEAVING, service.server());
+    let server = network.serve(LEAVING, service.server()).await;
     let mut client = Fake::new(network.dial(LEAVING).await);
     client.greet().await;
     let shutdown = tokio::spawn(server.shutdown());
@@ -55,7 +55,7 @@ async fn requests_before_the_echo_are_answered_and_the_stream_then_ends() {
 #[tokio::test(start_paused = true)]
 async fn an_idle_client_does_not_delay_the_end() {
     let (network, service) = (Network::default(), Counting::default());
-    let server = network.serve(LEAVING, service.server());
+    let server = network.serve(LEAVING, service.server()).await;
     let probe: ProbeStub = network.client(LEAVING).build().unwrap().stub().unwrap();
     probe.echo("hello".into()).await.unwrap();
     let started = Instant::now();
@@ -66,7 +66,7 @@ async fn an_idle_client_does_not_delay_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_never_ends_is_cut_at_the_drain_limit() {
     let (network, service) = (Network::default(), Counting::default());
-    let server = network.serve(LEAVING, service.server());
+    let server = network.serve(LEAVING, service.server()).await;
     let probe: ProbeStub = network.client(LEAVING).build().unwrap().stub().unwrap();
     let endless = probe.with(CallOptions::new().timeout(Duration::from_secs(3_600)));
     let call = tokio::spawn(async move { endless.nap(3_600_000).await });
@@ -81,8 +81,8 @@ async fn a_handler_that_never_ends_is_cut_at_the_drain_limit() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_comes_while_the_server_drains_is_told_so() {
     let (network, service, other) = (Network::default(), Counting::default(), Counting::default());
-    let server = network.serve(LEAVING, service.server());
-    let _other = network.serve(STAYING, other.server());
+    let server = network.serve(LEAVING, service.server()).await;
+    let _other = network.serve(STAYING, other.server()).await;
     let first: ProbeStub = network.client(LEAVING).build().unwrap().stub().unwrap();
     let nap = tokio::spawn(async move { first.nap(1_000).await });
     until(|| service.running() == 1).await;
@@ -102,7 +102,7 @@ async fn a_client_that_comes_while_the_server_drains_is_told_so() {
 #[tokio::test(start_paused = true)]
 async fn dropping_a_server_stops_it_at_once() {
     let (network, service) = (Network::default(), Counting::default());
-    let server = network.serve(LEAVING, service.server());
+    let server = network.serve(LEAVING, service.server()).await;
     let probe: ProbeStub = network.client(LEAVING).build().unwrap().stub().unwrap();
     let call = tokio::spawn(async move { probe.nap(1_000).await });
     until(|| service.running() == 1).await;

@@ -33,7 +33,7 @@ async fn a_peer_that_falls_silent_under_a_call_is_dead_after_two_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_answer_from_a_living_peer_is_waited_for() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let probe: ProbeStub = network.client(ADDRESS).build().unwrap().stub().unwrap();
     let started = Instant::now();
     let patient = probe.with(CallOptions::new().timeout(Duration::from_secs(100)));
@@ -44,7 +44,7 @@ async fn a_slow_answer_from_a_living_peer_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_kept_for_hours() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let probe: ProbeStub = network.client(ADDRESS).build().unwrap().stub().unwrap();
     probe.echo("hello".into()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(4 * 3_600)).await;
@@ -76,7 +76,7 @@ async fn an_idle_connection_is_pinged_every_ten_seconds_and_closed_without_a_pon
 #[tokio::test(start_paused = true)]
 async fn a_server_closes_a_connection_that_says_nothing_for_thirty_seconds() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let mut client = Fake::new(network.dial(ADDRESS).await);
     client.greet().await;
     let started = Instant::now();
@@ -87,7 +87,7 @@ async fn a_server_closes_a_connection_that_says_nothing_for_thirty_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_server_closes_a_connection_without_a_hello_after_five_seconds() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let mut client = Fake::new(network.dial(ADDRESS).await);
     let started = Instant::now();
     client.write(&Header::plain(Kind::Hello, 0).to_bytes(6)[..3]).await;
@@ -98,7 +98,7 @@ async fn a_server_closes_a_connection_without_a_hello_after_five_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_ping_is_answered_with_its_own_id() {
     let (network, service) = (Network::default(), Counting::default());
-    let _server = network.serve(ADDRESS, service.server());
+    let _server = network.serve(ADDRESS, service.server()).await;
     let mut client = Fake::new(network.dial(ADDRESS).await);
     client.greet().await;
     client.send(Header::plain(Kind::Ping, 0xABCD), &[]).await;

@@ -60,9 +60,9 @@ impl Network {
     }
 
     /// Serves at `address`.
-    pub(crate) fn serve(&self, address: &str, server: ServerBuilder) -> crate::Server {
+    pub(crate) async fn serve(&self, address: &str, server: ServerBuilder) -> crate::Server {
         let address = address.parse().unwrap();
-        server.serve_clients(self.listen(address), address).unwrap()
+        server.serve_clients(self.listen(address), address).await.unwrap()
     }
 
     /// A stream to `address`, for a client that is made by hand.

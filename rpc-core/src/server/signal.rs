@@ -1,0 +1,42 @@
+//! The signals that ask a process to end.
+
+use std::io;
+
+/// SIGTERM and SIGINT; elsewhere than on Unix, Ctrl-C.
+#[derive(Debug)]
+pub(super) struct Signals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(windows)]
+    interrupt: tokio::signal::windows::CtrlC,
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one. Cancel safe.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(windows)]
+impl Signals {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { interrupt: tokio::signal::windows::ctrl_c()? })
+    }
+
+    /// Waits for the next one. Cancel safe.
+    pub(super) async fn next(&mut self) {
+        self.interrupt.recv().await;
+    }
+}
