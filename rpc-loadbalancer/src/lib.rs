@@ -2,10 +2,13 @@
 //!
 //! | key | chooses |
 //! |---|---|
+//! | `random` | any endpoint ([`Random`]) |
 //! | `roundRobin` | each endpoint in turn ([`RoundRobin`]) |
 //!
 //! A program that links this crate (`use rpc_loadbalancer as _;` is enough) can name them in its configuration.
 
+mod random;
 mod round_robin;
 
+pub use random::Random;
 pub use round_robin::RoundRobin;
