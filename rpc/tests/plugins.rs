@@ -6,6 +6,6 @@ use rpc_core::{extension::keys, fault::FaultStrategy, loadbalancer::LoadBalancer
 #[test]
 fn every_built_in_plugin_is_registered() {
     assert_eq!(keys::<dyn Discovery>(), ["direct"]);
-    assert_eq!(keys::<dyn LoadBalancer>(), ["roundRobin"]);
+    assert_eq!(keys::<dyn LoadBalancer>(), ["consistentHash", "random", "roundRobin"]);
     assert_eq!(keys::<dyn FaultStrategy>(), ["failFast"]);
 }
