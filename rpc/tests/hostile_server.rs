@@ -1,127 +1,17 @@
 //! Whatever bytes a server sends, it harms nobody but the calls that were sent to it.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::raw::{DESCRIBE, Frame, HELLO, RESPONSE, Raw, STATUS, Welcome, header};
-use common::traffic::{Echo, EchoDispatcher, EchoStub, Mirror};
-use common::{client, hold_to, process, server, stub, within};
-use rpc::{CallOptions, Code, Executed, Server};
-use tokio::net::TcpListener;
-use tokio::sync::{Mutex, MutexGuard};
-use tokio::task::AbortHandle;
+use common::stage::{AT_ONCE, CONNECT_TIMEOUT, Script, Stage, answer, hello, honest_start, script};
+use common::traffic::{Echo, EchoStub};
+use common::{hold_to, stub};
+use rpc::{CallOptions, Code, Executed};
 
 mod common;
-
-/// How long connecting may take by default.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
-/// A call that is refused or cut off ends at once.
-const AT_ONCE: Duration = Duration::from_millis(100);
-const MAY_GROW: usize = 64 << 20;
-
-/// The tests share their memory: one at a time.
-static ALONE: Mutex<()> = Mutex::const_new(());
-
-/// What a server does with a client whose hello it has read.
-type Script = Arc<dyn Fn(Raw, Welcome) -> rpc::BoxFuture<'static, ()> + Send + Sync>;
-
-/// A script; `then end` closes the connection after it, which otherwise stays open until the client gives up.
-macro_rules! script {
-    (|$raw:ident, $welcome:ident| $body:expr, then end) => {
-        Arc::new(|mut $raw: Raw, $welcome: Welcome| -> rpc::BoxFuture<'static, ()> {
-            Box::pin(async move {
-                let (_, _) = (&mut $raw, &$welcome);
-                $body;
-            })
-        })
-    };
-    (|$raw:ident, $welcome:ident| $body:expr) => {
-        script!(
-            |$raw, $welcome| {
-                $body;
-                $raw.closed().await
-            },
-            then end
-        )
-    };
-}
-
-/// A server that follows a script beside one that is honest.
-struct Stage {
-    good: Server,
-    bad: SocketAddr,
-    acting: AbortHandle,
-    resident: usize,
-    _alone: MutexGuard<'static, ()>,
-}
-
-impl Stage {
-    async fn set(script: Script) -> Self {
-        let alone = ALONE.lock().await;
-        let good = server(EchoDispatcher::new(Mirror)).start().await.unwrap();
-        let (_, welcome) = Raw::greet(good.address()).await;
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let bad = listener.local_addr().unwrap();
-        let acting = tokio::spawn(async move {
-            loop {
-                let raw = Raw::accept(&listener).await;
-                tokio::spawn(script(raw, welcome.clone()));
-            }
-        });
-        Self { good, bad, acting: acting.abort_handle(), resident: process::resident(), _alone: alone }
-    }
-
-    /// A call that can only go to the bad server fails in time, as said; with a good one beside it, calls succeed.
-    async fn play(what: &str, script: Script, promised: Duration, code: Code, message: &str) {
-        let stage = Self::set(script).await;
-        let call = stub::<EchoStub>(stage.bad);
-        let error = within(promised, what, call.echo(b"call".to_vec())).await.expect_err("the server is bad");
-        println!("  {}: {:.200}", error.code(), error.message());
-        assert!(error.to_string().len() < 10_000, "{what}: {} bytes of error", error.to_string().len());
-        assert_eq!(error.code(), code, "{what}: {error}");
-        assert!(error.message().contains(message), "{what}: {error} should say: {message}");
-        assert!(error.message().contains("test.Echo.echo"), "{what}: {error} should name the method");
-        let may_have_run = !matches!(code, Code::Unavailable | Code::Overloaded | Code::SchemaMismatch);
-        assert_eq!(error.executed() != Executed::No, may_have_run, "{what}: {error:?}");
-        stage.end(what).await;
-    }
-
-    async fn end(self, what: &str) {
-        let both: EchoStub = client(&[self.bad, self.good.address()]).build().unwrap().stub().unwrap();
-        let mut answered = 0;
-        for call in 0..4u8 {
-            match both.with(CallOptions::new().timeout(CONNECT_TIMEOUT * 2)).echo(vec![call]).await {
-                Ok(body) => {
-                    assert_eq!(body, [call]);
-                    answered += 1;
-                }
-                Err(error) => println!("  beside a good server: {}", error.code()),
-            }
-        }
-        assert!(answered >= 2, "{what}: {answered} of 4 calls were answered");
-        let growth = process::growth(self.resident);
-        assert!(growth < MAY_GROW, "{what}: memory grew by {growth} bytes");
-        self.acting.abort();
-    }
-}
-
-/// Says an honest hello and reads the request.
-async fn honest_start(raw: &mut Raw, welcome: &Welcome) -> Frame {
-    raw.send(&hello(&welcome.bytes())).await.unwrap();
-    raw.read().await.unwrap().expect("a request")
-}
-
-fn hello(payload: &[u8]) -> Vec<u8> {
-    Frame::new(HELLO, 0, 0, payload).bytes()
-}
-
-/// An honest answer to an echo.
-fn answer(request: &Frame) -> Vec<u8> {
-    // Method and time left come before the argument.
-    Frame::new(RESPONSE, 0, request.id, &request.payload[12..]).bytes()
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_hello_makes_an_instance_unavailable() {
@@ -342,74 +232,4 @@ async fn silence_after_the_hello_ends_at_the_deadline() {
     hold_to(timeout, started.elapsed(), "deadline");
     assert_eq!((error.code(), error.executed()), (Code::DeadlineExceeded, Executed::Maybe), "{error}");
     stage.end("silence after the hello").await;
-}
-
-/// Says that the types of the echo's arguments are others.
-fn other_types(welcome: &Welcome) -> Welcome {
-    let mut welcome = welcome.clone();
-    welcome.methods.iter_mut().for_each(|method| method.2 ^= 1);
-    welcome
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_hides_its_types_is_passed_over() {
-    let reply = |kind: u8, flags: u8, payload: Vec<u8>| -> Script {
-        Arc::new(move |mut raw: Raw, welcome: Welcome| -> rpc::BoxFuture<'static, ()> {
-            let payload = payload.clone();
-            Box::pin(async move {
-                let question = honest_start(&mut raw, &other_types(&welcome)).await;
-                assert_eq!(question.kind, DESCRIBE);
-                raw.send(&Frame::new(kind, flags, question.id, payload).bytes()).await.ok();
-                raw.closed().await;
-            })
-        })
-    };
-    let megabytes = vec![b'x'; 7 << 20];
-    let text = |text: &[u8]| [&(text.len() as u32).to_le_bytes(), text].concat();
-    let texts = [text(&megabytes), text(b"")].concat();
-    let mut lines = Vec::new();
-    (0..500_000).for_each(|line| lines.extend(format!("v{line}: u8\n").bytes()));
-    let lines = [text(&lines), text(b"")].concat();
-    let unknown = "could not be learned";
-    let play =
-        async |what, script, message| Stage::play(what, script, AT_ONCE * 10, Code::SchemaMismatch, message).await;
-    play("texts cut off", reply(DESCRIBE, 0, vec![9; 8]), unknown).await;
-    play("a status", reply(DESCRIBE, STATUS, b"\x02nothing here".to_vec()), unknown).await;
-    play("a status of megabytes", reply(DESCRIBE, STATUS, megabytes.clone()), unknown).await;
-    play("an answer of megabytes", reply(RESPONSE, 0, megabytes), unknown).await;
-    play("texts of megabytes", reply(DESCRIBE, 0, texts), "here").await;
-    play("texts of many lines", reply(DESCRIBE, 0, lines), "here").await;
-    let silence = script!(|raw, welcome| {
-        honest_start(&mut raw, &other_types(&welcome)).await;
-    });
-    play("silence", silence, unknown).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_call_waits_for_the_types_beyond_its_deadline() {
-    let asked = Arc::new(tokio::sync::Notify::new());
-    let script: Script = {
-        let asked = Arc::clone(&asked);
-        Arc::new(move |mut raw: Raw, welcome: Welcome| -> rpc::BoxFuture<'static, ()> {
-            let asked = Arc::clone(&asked);
-            Box::pin(async move {
-                honest_start(&mut raw, &other_types(&welcome)).await;
-                asked.notify_one();
-                raw.closed().await;
-            })
-        })
-    };
-    let stage = Stage::set(script).await;
-    let stub: EchoStub = stub(stage.bad);
-    let patient = tokio::spawn({
-        let stub = stub.with(CallOptions::new().timeout(Duration::from_secs(60)));
-        async move { stub.echo(Vec::new()).await }
-    });
-    asked.notified().await;
-    let timeout = Duration::from_millis(50);
-    let started = Instant::now();
-    stub.with(CallOptions::new().timeout(timeout)).echo(Vec::new()).await.unwrap_err();
-    hold_to(timeout, started.elapsed(), "deadline");
-    within(CONNECT_TIMEOUT, "the types", patient).await.unwrap().unwrap_err();
-    stage.end("silence about types").await;
 }

@@ -1,10 +1,12 @@
 //! What the tests over real sockets share.
 
-#![allow(dead_code, reason = "no test needs all of it")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "no test needs all of it")]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 pub(crate) mod log;
 pub(crate) mod process;
 pub(crate) mod raw;
+pub(crate) mod stage;
 pub(crate) mod traffic;
 
 use std::net::SocketAddr;
