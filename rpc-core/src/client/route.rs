@@ -175,11 +175,14 @@ impl Route {
 }
 
 fn difference(ours: &MethodShape, theirs: &Description) -> String {
-    let arguments = shape::difference(&ours.arguments, &theirs.arguments);
-    let outcome = shape::difference(&ours.outcome, &theirs.outcome);
-    let parts = [("arguments", arguments), ("result", outcome)];
-    let parts = parts.iter().filter(|(_, difference)| !difference.is_empty());
-    let mut text = parts.map(|(part, difference)| format!("{part}: {difference}")).collect::<Vec<_>>().join("; ");
+    let parts = [("arguments", &ours.arguments, &theirs.arguments), ("result", &ours.outcome, &theirs.outcome)];
+    let differing = parts.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+    let told: Vec<_> =
+        differing.map(|(part, ours, theirs)| format!("{part}: {}", shape::difference(ours, theirs))).collect();
+    if told.is_empty() {
+        return "the fingerprints only, the server describes the same types".to_owned();
+    }
+    let mut text = told.join("; ");
     text.truncate(text.floor_char_boundary(LONGEST_DIFFERENCE));
     text
 }
