@@ -18,6 +18,10 @@ pub(crate) const DESCRIBE: u8 = 0x09;
 pub(crate) const STATUS: u8 = 0x02;
 /// The status of arguments that cannot be decoded.
 pub(crate) const BAD_REQUEST: u8 = 1;
+/// The status of a position that is not in the table.
+pub(crate) const UNKNOWN_METHOD: u8 = 2;
+/// The status of a codec that the server does not know.
+pub(crate) const UNSUPPORTED_CODEC: u8 = 3;
 
 /// The largest frame that these peers accept.
 pub(crate) const MAX_FRAME: u32 = 8 << 20;
