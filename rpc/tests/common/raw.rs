@@ -23,6 +23,9 @@ pub(crate) const UNKNOWN_METHOD: u8 = 2;
 /// The status of a codec that the server does not know.
 pub(crate) const UNSUPPORTED_CODEC: u8 = 3;
 
+/// The status of a deadline that passed.
+pub(crate) const DEADLINE_EXCEEDED: u8 = 5;
+
 /// The largest frame that these peers accept.
 pub(crate) const MAX_FRAME: u32 = 8 << 20;
 
