@@ -68,4 +68,8 @@ impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         write!(self.0, " {field}={value:?}").unwrap();
     }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        write!(self.0, " {field}={value}").unwrap();
+    }
 }
