@@ -43,6 +43,9 @@ mod protocol;
 mod server;
 mod transport;
 
+#[cfg(test)]
+mod testing;
+
 use std::error::Error;
 use std::pin::Pin;
 

@@ -9,6 +9,9 @@ use super::wire::{Fields, put_text16};
 /// The longest hello that a server accepts from a client, in bytes.
 pub(crate) const MAX_CLIENT_HELLO: u32 = 1_024;
 
+/// The longest hello that a client accepts from a server even if its own largest frame is smaller.
+pub(crate) const MAX_SERVER_HELLO: u32 = 1024 * 1024;
+
 const WELCOME: u8 = 0;
 const NO_COMMON_VERSION: u8 = 1;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -17,14 +17,41 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Such errors are logged once in this time.
 const LOG_EVERY: Duration = Duration::from_secs(5);
 
+/// Where clients come from: a TCP port, or the in-memory network of the tests.
+pub(crate) trait Listen: Send + 'static {
+    /// The next client. Cancel safe.
+    fn accept(&mut self) -> impl Future<Output = io::Result<Io>> + Send;
+}
+
+impl Listen for TcpListener {
+    async fn accept(&mut self) -> io::Result<Io> {
+        let (stream, _) = TcpListener::accept(self).await?;
+        // Answers are gathered before they are written; waiting for more would only delay them. Without the option they still arrive.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "cannot set TCP_NODELAY");
+        }
+        Ok(stream.into())
+    }
+}
+
+#[cfg(test)]
+impl Listen for tokio::sync::mpsc::Receiver<Io> {
+    async fn accept(&mut self) -> io::Result<Io> {
+        match self.recv().await {
+            Some(io) => Ok(io),
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Accepts and serves clients until the server leaves and every connection has ended. Owns the connections.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub(super) async fn accept(mut listener: impl Listen, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let mut failures = Failures::default();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(serve(io(stream), Arc::clone(&shared)))),
+                Ok(io) => drop(connections.spawn(serve(io, Arc::clone(&shared)))),
                 Err(error) => failures.survive(error).await,
             },
             Some(ended) = connections.join_next() => {
@@ -35,14 +62,6 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             () = shared.leaving.cancelled(), if connections.is_empty() => return,
         }
     }
-}
-
-fn io(stream: TcpStream) -> Io {
-    // Answers are gathered before they are written; waiting for more would only delay them. Without the option they still arrive.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "cannot set TCP_NODELAY");
-    }
-    stream.into()
 }
 
 #[derive(Default)]

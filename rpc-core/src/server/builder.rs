@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::accept::accept;
+use super::accept::{Listen, accept};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
@@ -110,19 +111,23 @@ impl ServerBuilder {
     ///
     /// When there is no service, two have the same name, a type cannot travel, or the address cannot be listened on.
     pub async fn start(self) -> Result<Server, StartError> {
-        if self.dispatchers.is_empty() {
-            return Err(StartError::NoService);
-        }
-        let table = Table::new(self.dispatchers)?;
         let failed = |source| StartError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        self.serve_clients(listener, address)
+    }
+
+    /// Serves the clients that come to `listener`.
+    pub(crate) fn serve_clients(self, listener: impl Listen, address: SocketAddr) -> Result<Server, StartError> {
+        if self.dispatchers.is_empty() {
+            return Err(StartError::NoService);
+        }
         let instance = self.id.unwrap_or_else(|| address.to_string());
         if instance.is_empty() || instance.len() > usize::from(u16::MAX) {
             return Err(StartError::Id(instance.len()));
         }
         let shared = Arc::new(Shared {
-            table,
+            table: Table::new(self.dispatchers)?,
             instance,
             incarnation: incarnation(),
             max_frame: self.max_frame,

@@ -250,8 +250,7 @@ impl Connection {
     /// The method and codec of a request that may run; else why not.
     fn admit(&self, head: &RequestHead, codec: u8) -> Result<(&Entry, Codec), Status> {
         let Some(entry) = self.server.table.get(head.method) else {
-            let message = format!("this port has no method number {}", head.method);
-            return Err(Status::new(StatusCode::UnknownMethod, message));
+            return Err(unknown_method(head.method));
         };
         let Some(codec) = Codec::from_id(codec) else {
             let message = format!("{entry:?}: codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
@@ -292,26 +291,27 @@ impl Connection {
 
     /// Queues an answer, or why it cannot be sent.
     fn answer(&self, id: u64, codec: u8, response: Response) {
-        let (mut flags, mut payload) = response.encode();
-        if payload.len() > self.client_max_frame as usize {
-            let message =
-                format!("the answer has {} bytes, the client accepts at most {}", payload.len(), self.client_max_frame);
-            (flags, payload) = Response::Status(Status::new(StatusCode::AnswerTooLarge, message)).encode();
-        }
-        self.push(Header { kind: Kind::Response, flags, codec, id }, payload);
+        self.respond(Header { codec, ..Header::plain(Kind::Response, id) }, response);
     }
 
     fn describe(&self, id: u64, question: Bytes) -> Result<(), Ended> {
         let method = message::decode_question(question)?;
-        let (flags, payload) = match self.server.table.get(method) {
-            Some(entry) => (0, entry.description.encode()),
-            None => {
-                let message = format!("this port has no method number {method}");
-                Response::Status(Status::new(StatusCode::UnknownMethod, message)).encode()
-            }
+        let response = match self.server.table.get(method) {
+            Some(entry) => Response::Ok(entry.description.encode()),
+            None => Response::Status(unknown_method(method)),
         };
-        self.push(Header { flags, ..Header::plain(Kind::Describe, id) }, payload);
+        self.respond(Header::plain(Kind::Describe, id), response);
         Ok(())
+    }
+
+    fn respond(&self, header: Header, response: Response) {
+        let (mut flags, mut payload) = response.encode();
+        if payload.len() > self.client_max_frame as usize {
+            let (length, limit) = (payload.len(), self.client_max_frame);
+            let message = format!("the answer has {length} bytes, the client accepts at most {limit} in a frame");
+            (flags, payload) = Response::Status(Status::new(StatusCode::AnswerTooLarge, message)).encode();
+        }
+        self.push(Header { flags, ..header }, payload);
     }
 
     fn push(&self, header: Header, payload: Bytes) {
@@ -400,6 +400,10 @@ impl Drop for Alive {
         self.0.server.handlers.fetch_sub(1, Ordering::Relaxed);
         self.0.quieter.notify_one();
     }
+}
+
+fn unknown_method(number: u32) -> Status {
+    Status::new(StatusCode::UnknownMethod, format!("this port has no method number {number}"))
 }
 
 /// Polls a handler; a panic is its answer.

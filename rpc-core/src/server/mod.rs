@@ -74,11 +74,12 @@ impl Server {
     /// Not cancel safe: dropped half way, it stops at once as if the server had been dropped.
     pub async fn shutdown(self) -> usize {
         self.shared.leaving.cancel();
-        let Self { shared, accepting, .. } = self;
-        if tokio::time::timeout(DRAIN_LIMIT, accepting).await.is_ok() {
+        let Self { shared, mut accepting, .. } = self;
+        if tokio::time::timeout(DRAIN_LIMIT, &mut accepting).await.is_ok() {
             return 0;
         }
         let cut = shared.handlers.load(Ordering::Relaxed);
+        drop(accepting);
         tracing::warn!(cut, limit = ?DRAIN_LIMIT, "stopped before every call was answered");
         cut
     }

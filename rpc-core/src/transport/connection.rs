@@ -22,7 +22,7 @@ use super::{Io, READ_BUFFER, Reader, TICK};
 use crate::context::Metadata;
 use crate::protocol::Malformed;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
-use crate::protocol::hello::{ClientHello, ServerHello, Welcome};
+use crate::protocol::hello::{ClientHello, MAX_SERVER_HELLO, ServerHello, Welcome};
 use crate::protocol::message::{self, Description, RequestHead, Response};
 
 /// Silence after which a connection with waiting calls is pinged.
@@ -127,7 +127,7 @@ impl Connection {
         output.lock().push(Header::plain(Kind::Hello, 0), &[], ClientHello::new(max_frame).encode());
         output.flush_all().await?;
 
-        let mut decoder = FrameDecoder::new(max_frame);
+        let mut decoder = FrameDecoder::new(max_frame.max(MAX_SERVER_HELLO));
         let mut buffer = BytesMut::new();
         let frame = loop {
             if let Some(frame) = decoder.decode(&mut buffer)? {
@@ -145,6 +145,7 @@ impl Connection {
             ServerHello::Welcome(welcome) if welcome.leaving => return Err(OpenError::Leaving),
             ServerHello::Welcome(welcome) => welcome,
         };
+        decoder.set_max_frame(max_frame);
         let shared = Arc::new(Shared {
             output,
             pending: Pending::default(),
@@ -398,13 +399,16 @@ impl Shared {
             self.cancel(&batch.expired);
             batch.expired.clear();
             batch.wakers.drain(..).for_each(Waker::wake);
+            // After the echo, the protocol allows no pings; the server ends the connection by itself.
+            if self.phase.load(Ordering::Relaxed) != OPEN {
+                liveness.ping_at = now + PING_EVERY;
+                liveness.pinged = None;
+                continue;
+            }
             match liveness.check(now, self.last_read(), busy_since) {
+                Peer::Alive => {}
+                Peer::WantsPing => self.output.send(Header::plain(Kind::Ping, 0), Bytes::new()),
                 Peer::Dead => return LostCause::Silent,
-                // After the echo, the protocol allows no pings.
-                Peer::WantsPing if self.phase.load(Ordering::Relaxed) == OPEN => {
-                    self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
-                }
-                Peer::WantsPing | Peer::Alive => {}
             }
         }
     }
