@@ -78,7 +78,12 @@ impl Core {
                 Err(_) => return Err(late(Executed::No, "while connecting")),
             },
         };
-        let method = route.number(call.ordinal, shape, call.deadline).await?;
+        let Some(method) = route.number(call.ordinal) else {
+            return Err(match timeout_at(call.deadline, route.why_not(call.ordinal, shape)).await {
+                Ok(cause) => cause.into(),
+                Err(_) => late(Executed::No, "while the server was asked for its types"),
+            });
+        };
         let outgoing = Outgoing::Request { method, codec: call.codec.id(), metadata: &call.metadata, body: &call.body };
         let answer = loop {
             match route.connection.call(outgoing, call.deadline).await {

@@ -253,15 +253,15 @@ impl Connection {
             return Err(unknown_method(head.method));
         };
         let Some(codec) = Codec::from_id(codec) else {
-            let message = format!("{entry:?}: codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
+            let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
         if self.handlers.alive() >= self.server.max_in_flight as usize {
-            let message = format!("{entry:?}: {} calls of this connection are in flight", self.server.max_in_flight);
+            let message = format!("{} calls of this connection are in flight", self.server.max_in_flight);
             return Err(Status::new(StatusCode::Overloaded, message));
         }
         if head.time_left == Some(Duration::ZERO) {
-            return Err(Status::new(StatusCode::DeadlineExceeded, format!("{entry:?}: no time was left")));
+            return Err(Status::new(StatusCode::DeadlineExceeded, "no time was left"));
         }
         Ok((entry, codec))
     }
@@ -416,7 +416,7 @@ fn catch<T>(entry: &Entry, code: impl FnOnce() -> T) -> Result<T, Answer> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic_text(&*panic);
         tracing::error!(service = entry.service(), method = entry.method(), panic = text, "a handler panicked");
-        Answer::status(StatusCode::Internal, format!("{entry:?}: the handler panicked"))
+        Answer::status(StatusCode::Internal, "the handler panicked")
     })
 }
 
