@@ -46,7 +46,12 @@ impl Core {
                 Err(_) => return Err(late(Executed::No, "while connecting")),
             },
         };
-        let number = route.number(call.ordinal, &self.shapes[call.ordinal], deadline).await?;
+        let Some(number) = route.number(call.ordinal) else {
+            return Err(match timeout_at(deadline, route.why_not(call.ordinal, &self.shapes[call.ordinal])).await {
+                Ok(cause) => cause.into(),
+                Err(_) => late(Executed::No, "while the server was asked for its types"),
+            });
+        };
         // Before the request is sent: a strategy may drop this run at any time. One that does not repeat calls need not know.
         if self.fault.is_some() {
             lock(&call.tried).push(link.number);
