@@ -1,6 +1,7 @@
 //! One call on its way.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -41,9 +42,9 @@ impl Invocation {
         &self.service.methods()[self.ordinal]
     }
 
-    /// When the caller stops waiting, all attempts together.
+    /// How long the caller still waits, all attempts together.
     #[must_use]
-    pub fn deadline(&self) -> Instant {
-        self.deadline
+    pub fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
     }
 }

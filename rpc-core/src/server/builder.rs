@@ -85,7 +85,7 @@ impl ServerBuilder {
         self
     }
 
-    /// The instance's id, as reports and logs show it. Default: the address that it listens on.
+    /// The instance's id, as it tells clients and its own handlers ([`Context::instance`](crate::Context::instance)). Default: the address that it listens on.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
