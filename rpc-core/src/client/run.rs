@@ -1,5 +1,7 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
+use std::cell::Cell;
+
 use tokio::time::timeout_at;
 
 use super::channel::Core;
@@ -176,9 +178,16 @@ fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[(usize, Cause)]) -> 
 /// Asks the picker, and looks for itself if the picker's answer is not admitted.
 fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let count = snapshot.endpoints.len();
-    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), admits));
+    // A picker returns what it was last told is admitted; only one that does not costs a second look.
+    let admitted = Cell::new(None);
+    let asks = |position: usize| {
+        let admits = admits(position);
+        admitted.set(admits.then_some(position));
+        admits
+    };
+    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks));
     picked
-        .filter(|position| *position < count && admits(*position))
+        .filter(|position| *position < count && (admitted.get() == picked || admits(*position)))
         .or_else(|| (0..count).find(|position| admits(*position)))
 }
 
