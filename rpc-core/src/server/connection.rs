@@ -219,10 +219,10 @@ impl Connection {
     fn request(self: &Arc<Self>, header: Header, payload: Bytes) -> Result<(), Ended> {
         let Header { id, codec, flags, .. } = header;
         let (head, body) = RequestHead::decode(flags, payload)?;
-        if self.handlers.contains(id) {
+        let Some(in_flight) = self.handlers.beside(id) else {
             return Err(Ended::DuplicateId(id));
-        }
-        let (entry, known_codec) = match self.admit(&head, codec) {
+        };
+        let (entry, known_codec) = match self.admit(&head, codec, in_flight) {
             Ok(admitted) => admitted,
             Err(status) => {
                 self.answer(id, codec, Response::Status(status));
@@ -248,7 +248,7 @@ impl Connection {
     }
 
     /// The method and codec of a request that may run; else why not.
-    fn admit(&self, head: &RequestHead, codec: u8) -> Result<(&Entry, Codec), Status> {
+    fn admit(&self, head: &RequestHead, codec: u8, in_flight: usize) -> Result<(&Entry, Codec), Status> {
         let Some(entry) = self.server.table.get(head.method) else {
             return Err(unknown_method(head.method));
         };
@@ -256,7 +256,10 @@ impl Connection {
             let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
-        if self.handlers.alive() >= self.server.max_in_flight as usize {
+        // A client counts a call no more once it is answered or cancelled, when its handler may not be gone yet. As many again may be on
+        // their way out, so that cancelling at once what was asked makes no endless number of handlers.
+        let limit = self.server.max_in_flight as usize;
+        if in_flight >= limit || self.handlers.alive() >= limit.saturating_mul(2) {
             let message = format!("{} calls of this connection are in flight", self.server.max_in_flight);
             return Err(Status::new(StatusCode::Overloaded, message));
         }
