@@ -1,3 +1,35 @@
-//! Placeholder.
+//! A consumer of the example service.
+//!
+//! ```text
+//! example-consumer demo
+//! ```
 
-fn main() {}
+mod demo;
+mod scenes;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: example-consumer demo
+
+  demo    three providers and a client in this process; shows what the framework does and checks it";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["demo"] => demo::run().await,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

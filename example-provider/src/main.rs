@@ -1,3 +1,46 @@
-//! Placeholder.
+//! A provider of the example service: serves until ctrl-c, then leaves gracefully.
+//!
+//! ```text
+//! example-provider [ADDRESS]
+//! ```
 
-fn main() {}
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use example_api::{Store, UserServiceDispatcher, Users};
+use rpc::Server;
+
+const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
+
+const USAGE: &str = "\
+usage: example-provider [ADDRESS]
+
+Serves UserService on ADDRESS (host:port, 127.0.0.1:9000 if not given; port 0 takes a free one) until ctrl-c.";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or_else(|| DEFAULT_ADDRESS.into());
+    if arguments.next().is_some() || address.starts_with('-') {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    }
+    match serve(&address).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(address: &str) -> anyhow::Result<()> {
+    let users = Users::new(address, Store::default());
+    let server = Server::builder().service(UserServiceDispatcher::new(users)).listen(address).start().await?;
+    println!("serving UserService on {}; ctrl-c ends it", server.address());
+
+    tokio::signal::ctrl_c().await.context("cannot wait for ctrl-c")?;
+    let cut = server.shutdown().await;
+    anyhow::ensure!(cut == 0, "{cut} calls were cut, they took longer than shutting down waits for");
+    Ok(())
+}

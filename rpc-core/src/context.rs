@@ -1,6 +1,7 @@
 //! What a handler knows of the call that it answers, and what calls made inside inherit.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -34,8 +35,17 @@ tokio::task_local! {
 #[derive(Debug, Clone)]
 pub struct Context {
     pub(crate) deadline: Instant,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) connection: Arc<Ends>,
     pub(crate) metadata: Metadata,
+}
+
+/// Who is at the ends of a connection.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    /// The id of the instance that serves.
+    pub(crate) instance: String,
+    /// The caller's address; the tests' network has none.
+    pub(crate) peer: Option<SocketAddr>,
 }
 
 impl Context {
@@ -43,12 +53,6 @@ impl Context {
     #[must_use]
     pub fn current() -> Option<Self> {
         CURRENT.try_with(Self::clone).ok()
-    }
-
-    /// When the caller stops waiting.
-    #[must_use]
-    pub fn deadline(&self) -> Instant {
-        self.deadline
     }
 
     /// How long the caller still waits.
@@ -60,7 +64,13 @@ impl Context {
     /// The caller's address.
     #[must_use]
     pub fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+        self.connection.peer
+    }
+
+    /// The id of the instance that answers the call.
+    #[must_use]
+    pub fn instance(&self) -> &str {
+        &self.connection.instance
     }
 
     /// What the caller sent beside the arguments.
@@ -72,6 +82,14 @@ impl Context {
     /// Makes `future` part of this call: inside, [`current`](Self::current) finds it.
     pub fn scope<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
         CURRENT.scope(self, future)
+    }
+}
+
+#[cfg(test)]
+impl Context {
+    pub(crate) fn of_test(deadline: Instant, metadata: Metadata) -> Self {
+        let connection = Arc::new(Ends { instance: "test".into(), peer: None });
+        Self { deadline, connection, metadata }
     }
 }
 
@@ -185,8 +203,8 @@ mod tests {
     #[tokio::test]
     async fn a_spawned_task_is_part_of_the_call_inside_scope() {
         let deadline = Instant::now() + Duration::from_secs(1);
-        let context = Context { deadline, peer: None, metadata: Metadata::default() };
-        let task = tokio::spawn(context.scope(async { Context::current().map(|context| context.deadline()) }));
+        let context = Context::of_test(deadline, Metadata::default());
+        let task = tokio::spawn(context.scope(async { Context::current().map(|context| context.deadline) }));
         assert_eq!(task.await.unwrap(), Some(deadline));
         assert!(Context::current().is_none());
     }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -98,13 +99,15 @@ impl fmt::Display for Code {
 /// assert_eq!(error.code(), Code::Remote);
 /// assert_eq!(error.to_string(), "remote error: the input is no number: invalid digit found in string");
 /// ```
+#[derive(Clone)]
 pub struct RpcError(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     code: Code,
     message: String,
     executed: Executed,
-    source: Option<BoxError>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl RpcError {
@@ -119,7 +122,7 @@ impl RpcError {
     }
 
     pub(crate) fn with_source(mut self, source: impl Into<BoxError>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 

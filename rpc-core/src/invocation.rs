@@ -73,9 +73,9 @@ impl Invocation {
         lock(&self.attempts).clone()
     }
 
-    /// When the caller stops waiting, all attempts together.
+    /// How long the caller still waits, all attempts together.
     #[must_use]
-    pub fn deadline(&self) -> Instant {
-        self.deadline
+    pub fn time_left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use rpc_core::fault::{FaultStrategy, Next, Reply};
 use rpc_core::{BoxError, BoxFuture, Code, Executed, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
-use tokio::time::Instant;
 
 /// Extra runs, unless told otherwise.
 const DEFAULT_RETRIES: u32 = 2;
@@ -85,7 +84,7 @@ impl FaultStrategy for FailOver {
                 };
                 executed = executed.max(error.executed());
                 let pause = self.pause(run, &error);
-                let is_over = run == self.retries.0 || Instant::now() + pause >= call.deadline();
+                let is_over = run == self.retries.0 || pause >= call.time_left();
                 if is_over || !may_be_repeated(&error, call) {
                     return Err(told(error.executed_at_least(executed), call, run + 1));
                 }

@@ -60,7 +60,12 @@ impl Core {
                 Err(_) => return Err(late(Executed::No, "while connecting")),
             },
         };
-        let number = route.number(call.ordinal, &self.shapes[call.ordinal], deadline).await?;
+        let Some(number) = route.number(call.ordinal) else {
+            return Err(match timeout_at(deadline, route.why_not(call.ordinal, &self.shapes[call.ordinal])).await {
+                Ok(cause) => cause.into(),
+                Err(_) => late(Executed::No, "while the server was asked for its types"),
+            });
+        };
         let result = match send(&route, number, call, deadline).await {
             Ok(answer) => self.meaning(call, &route, answer),
             Err(Refusal::NoRoom) => Err(late(Executed::No, "before the connection took the request")),

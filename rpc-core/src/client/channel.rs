@@ -21,7 +21,6 @@ use crate::method::{ServiceDescriptor, Signature};
 use crate::options::CallOptions;
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
-use crate::protocol::frame::HEADER;
 use crate::report::{CallReport, Observer};
 
 /// What the macro generates for consumers: a type that implements the service's trait over a [`Channel`].
@@ -166,10 +165,10 @@ impl Core {
 
     /// What no instance needs to be asked for.
     fn refuse(&self, call: &Invocation) -> Option<RpcError> {
-        let (length, limit) = (HEADER + call.body.len(), self.shared.max_frame as usize);
+        let (length, limit) = (call.body.len(), self.shared.max_frame as usize);
         if length > limit {
             let message = format!(
-                "`{}`: the request has {length} bytes, this client sends at most {limit} in a frame",
+                "`{}`: the arguments have {length} bytes, this client sends at most {limit} in a frame",
                 self.name(call.ordinal)
             );
             return Some(RpcError::with_code(Code::TooLarge, Executed::No, message));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::OnceCell;
@@ -12,9 +13,15 @@ use super::channel::MethodShape;
 use super::pool::{ConnectError, Peer};
 use crate::error::Code;
 use crate::method::ServiceDescriptor;
+use crate::protocol::message::Description;
 use crate::protocol::shape;
 use crate::transport::connection::{Connection, Outgoing, Refusal};
 use crate::transport::pending::Answer;
+
+/// How long a server may take to describe a method. Not the deadline of the call that asks first: others wait for the same answer.
+const DESCRIBE_WITHIN: Duration = Duration::from_millis(500);
+/// What is kept of a difference, in bytes: every call that meets it repeats it, and a hostile server describes types of megabytes.
+const LONGEST_DIFFERENCE: usize = 4_096;
 
 /// An endpoint's way to its connection.
 #[derive(Debug)]
@@ -147,31 +154,50 @@ impl Route {
         Self { connection, methods }
     }
 
-    /// The number of a method in the server's table; else why it has none. Asks the server what differs, if types do. Cancel safe.
-    pub(super) async fn number(&self, ordinal: usize, ours: &MethodShape, deadline: Instant) -> Result<u32, Cause> {
-        let place = &self.methods[ordinal];
-        match place {
-            Place::At(number) => return Ok(*number),
-            Place::OtherTypes { number, difference } => {
-                difference.get_or_init(|| self.ask_for_difference(*number, ours, deadline)).await;
-            }
-            Place::NoService | Place::NoMethod => {}
+    /// The number of a method in the server's table, if a request can name it.
+    pub(super) fn number(&self, ordinal: usize) -> Option<u32> {
+        match &self.methods[ordinal] {
+            Place::At(number) => Some(*number),
+            Place::NoService | Place::NoMethod | Place::OtherTypes { .. } => None,
         }
-        Err(place.objection().unwrap_or_else(|| Cause::new(Code::SchemaMismatch, "its types differ")))
     }
 
-    async fn ask_for_difference(&self, method: u32, ours: &MethodShape, deadline: Instant) -> String {
-        match self.connection.call(Outgoing::Describe { method }, deadline).await {
-            Ok(Answer::Description(Ok(theirs))) => {
-                let arguments = shape::difference(&ours.arguments, &theirs.arguments);
-                let outcome = shape::difference(&ours.outcome, &theirs.outcome);
-                let parts = [("arguments", arguments), ("result", outcome)];
-                let parts = parts.iter().filter(|(_, difference)| !difference.is_empty());
-                parts.map(|(part, difference)| format!("{part}: {difference}")).collect::<Vec<_>>().join("; ")
-            }
-            other => format!("what differs could not be learned ({other:?})"),
+    /// Why a method has no [`number`](Self::number). Asks the server what differs, if types do. Cancel safe.
+    pub(super) async fn why_not(&self, ordinal: usize, ours: &MethodShape) -> Cause {
+        let place = &self.methods[ordinal];
+        if let Place::OtherTypes { number, difference } = place
+            && let Err(refusal) = difference.get_or_try_init(|| self.ask_for_difference(*number, ours)).await
+        {
+            return refusal.into();
         }
+        place.objection().unwrap_or_else(|| Cause::new(Code::SchemaMismatch, "its types differ"))
     }
+
+    /// In words what differs, or why that is not known; an error if the question could not be asked.
+    async fn ask_for_difference(&self, method: u32, ours: &MethodShape) -> Result<String, Refusal> {
+        let question = self.connection.call(Outgoing::Describe { method }, Instant::now() + DESCRIBE_WITHIN);
+        let why = match question.await? {
+            Answer::Description(Ok(theirs)) => return Ok(difference(ours, &theirs)),
+            Answer::Description(Err(status)) => status.message().to_owned(),
+            Answer::Response(_) => "the server answered with something else".to_owned(),
+            Answer::Expired => format!("no answer within {DESCRIBE_WITHIN:?}"),
+            Answer::Lost(_) => "the connection ended".to_owned(),
+        };
+        Ok(format!("what differs could not be learned ({why})"))
+    }
+}
+
+fn difference(ours: &MethodShape, theirs: &Description) -> String {
+    let parts = [("arguments", &ours.arguments, &theirs.arguments), ("result", &ours.outcome, &theirs.outcome)];
+    let differing = parts.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+    let told: Vec<_> =
+        differing.map(|(part, ours, theirs)| format!("{part}: {}", shape::difference(ours, theirs))).collect();
+    if told.is_empty() {
+        return "the fingerprints only, the server describes the same types".to_owned();
+    }
+    let mut text = told.join("; ");
+    text.truncate(text.floor_char_boundary(LONGEST_DIFFERENCE));
+    text
 }
 
 impl Place {

@@ -62,6 +62,11 @@ impl Kind {
             _ => 0,
         }
     }
+
+    /// Whether frames of this kind are a header and nothing else.
+    const fn is_bare(self) -> bool {
+        matches!(self, Self::Cancel | Self::Ping | Self::Pong | Self::GoAway | Self::GoAwayEcho)
+    }
 }
 
 /// Everything of a frame but its payload; the length is the payload's own.
@@ -187,8 +192,9 @@ impl FrameDecoder {
         if flags & !kind.flags() != 0 {
             return Err(FrameError::Flags { kind, flags });
         }
-        if length > self.max_frame {
-            return Err(FrameError::TooLarge { kind, length, limit: self.max_frame });
+        let limit = if kind.is_bare() { 0 } else { self.max_frame };
+        if length > limit {
+            return Err(FrameError::TooLarge { kind, length, limit });
         }
         Ok(Some(Announced::Frame(Header { kind, flags, codec, id }, length as usize)))
     }
@@ -324,6 +330,15 @@ mod tests {
             bytes[at] = byte;
             let error = decode_all(&mut FrameDecoder::new(10), &bytes, 20).unwrap_err();
             assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn kinds_without_a_payload_accept_none() {
+        for kind in [Kind::Cancel, Kind::Ping, Kind::Pong, Kind::GoAway, Kind::GoAwayEcho] {
+            let bytes = [&Header::plain(kind, 0).to_bytes(1)[..], &[0]].concat();
+            let error = decode_all(&mut FrameDecoder::new(10), &bytes, 21).unwrap_err();
+            assert_eq!(error.to_string(), format!("a {kind:?} frame of 1 bytes; at most 0 are accepted"));
         }
     }
 

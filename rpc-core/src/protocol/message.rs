@@ -19,6 +19,9 @@ const ERROR: u8 = 0b01;
 /// Response and description flag: a status.
 pub(crate) const STATUS: u8 = 0b10;
 
+/// What is kept of a status' message, in bytes: it is for people, and a hostile server sends megabytes.
+const LONGEST_MESSAGE: usize = 4_096;
+
 /// A request up to its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestHead {
@@ -118,7 +121,8 @@ fn encode_status(status: &Status) -> Bytes {
 fn decode_status(payload: Bytes) -> Result<Status, Malformed> {
     let mut fields = Fields::new(payload);
     let code = fields.u8("the code of a status")?;
-    let message = String::from_utf8_lossy(&fields.rest()).into_owned();
+    let message = fields.rest();
+    let message = String::from_utf8_lossy(&message[..message.len().min(LONGEST_MESSAGE)]).into_owned();
     Ok(Status::from_wire(code, message))
 }
 
@@ -203,6 +207,13 @@ mod tests {
         assert_eq!(Response::decode(2, Bytes::from_static(b"\x05late")), Ok(status));
         assert!(Response::decode(3, body).is_err());
         assert!(Response::decode(2, Bytes::new()).is_err());
+    }
+
+    #[test]
+    fn a_status_of_megabytes_is_cut_short() {
+        let payload = vec![7; 1 << 20];
+        let Ok(Response::Status(status)) = Response::decode(2, payload.into()) else { panic!("a status") };
+        assert_eq!(status.message().len(), LONGEST_MESSAGE);
     }
 
     #[test]

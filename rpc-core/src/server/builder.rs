@@ -136,7 +136,8 @@ impl ServerBuilder {
         self
     }
 
-    /// The instance's id, as registries, reports and logs show it. Default: the address that it advertises.
+    /// The instance's id, as registries, clients and its own handlers ([`Context::instance`](crate::Context::instance)) know it.
+    /// Default: the address that it advertises.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self

@@ -5,7 +5,6 @@
 
 use std::any::Any;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +20,7 @@ use tokio_util::codec::Decoder;
 use super::handlers::Handlers;
 use super::table::Entry;
 use super::{Answer, Handling, Request, Shared as Server};
-use crate::context::Context;
+use crate::context::{Context, Ends};
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
@@ -70,7 +69,7 @@ struct Connection {
     server: Arc<Server>,
     output: Output,
     handlers: Handlers,
-    peer: Option<SocketAddr>,
+    ends: Arc<Ends>,
     /// The longest payload that the client accepts.
     client_max_frame: u32,
     opened: Instant,
@@ -123,11 +122,12 @@ async fn greet(io: Io, server: Arc<Server>) -> Result<Greeted, Ended> {
     }));
     output.wake();
     decoder.set_max_frame(server.max_frame);
+    let ends = Arc::new(Ends { instance: server.instance.clone(), peer });
     let connection = Arc::new(Connection {
         server,
         output,
         handlers: Handlers::default(),
-        peer,
+        ends,
         client_max_frame: hello.max_frame,
         opened: Instant::now(),
         last_read: AtomicU64::new(0),
@@ -230,7 +230,7 @@ impl Connection {
             }
         };
         let deadline = Instant::now() + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
-        let context = Context { deadline, peer: self.peer, metadata: head.metadata };
+        let context = Context { deadline, connection: Arc::clone(&self.ends), metadata: head.metadata };
         let request = Request { codec: known_codec, body: &body, context };
         let mut handling = match catch(entry, || entry.dispatcher.dispatch(entry.ordinal, request)) {
             Ok(handling) => handling,
@@ -253,15 +253,15 @@ impl Connection {
             return Err(unknown_method(head.method));
         };
         let Some(codec) = Codec::from_id(codec) else {
-            let message = format!("{entry:?}: codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
+            let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
         if self.handlers.alive() >= self.server.max_in_flight as usize {
-            let message = format!("{entry:?}: {} calls of this connection are in flight", self.server.max_in_flight);
+            let message = format!("{} calls of this connection are in flight", self.server.max_in_flight);
             return Err(Status::new(StatusCode::Overloaded, message));
         }
         if head.time_left == Some(Duration::ZERO) {
-            return Err(Status::new(StatusCode::DeadlineExceeded, format!("{entry:?}: no time was left")));
+            return Err(Status::new(StatusCode::DeadlineExceeded, "no time was left"));
         }
         Ok((entry, codec))
     }
@@ -416,7 +416,7 @@ fn catch<T>(entry: &Entry, code: impl FnOnce() -> T) -> Result<T, Answer> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic_text(&*panic);
         tracing::error!(service = entry.service(), method = entry.method(), panic = text, "a handler panicked");
-        Answer::status(StatusCode::Internal, format!("{entry:?}: the handler panicked"))
+        Answer::status(StatusCode::Internal, "the handler panicked")
     })
 }
 

@@ -26,8 +26,7 @@ use super::Writer;
 use crate::lock::lock;
 use crate::protocol::frame::{HEADER, Header};
 
-/// Bodies from here on are not copied into the queue but written from where they are (see the measurements of `writev` in the
-/// module's benchmark).
+/// Bodies from here on are not copied into the queue but written from where they are, by a vectored write.
 const SHARED_FROM: usize = 16 * 1024;
 
 /// Senders wait while more than this is queued.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use rpc_core::extension;
 use rpc_core::fault::Run;
 use rpc_core::generated::{Method, ServiceDescriptor, Signature};
+use tokio::time::Instant;
 
 use super::*;
 
@@ -54,9 +55,9 @@ impl Run for Failing {
             let mut outcomes = self.outcomes.lock().unwrap();
             if outcomes.len() > 1 { outcomes.pop_front().unwrap() } else { outcomes[0] }
         };
-        let until = Instant::now() + within.unwrap_or(Duration::MAX / 4).min(Duration::from_millis(took));
+        let took = Duration::from_millis(took).min(within.unwrap_or(Duration::MAX)).min(call.time_left());
         Box::pin(async move {
-            tokio::time::sleep_until(until.min(call.deadline())).await;
+            tokio::time::sleep(took).await;
             Err(RpcError::with_code(code, executed, "as told"))
         })
     }

@@ -1,6 +1,6 @@
-use std::{cell::RefCell, collections::HashMap, error::Error, thread};
+use std::{cell::RefCell, collections::HashMap, thread};
 
-use rpc_core::{ServiceInstance, extension};
+use rpc_core::ServiceInstance;
 
 use super::*;
 
@@ -96,17 +96,6 @@ fn a_new_list_does_not_restart_the_sequence() {
 }
 
 #[test]
-fn an_empty_list_gives_nothing_and_a_single_endpoint_is_always_chosen() {
-    let balancer = RoundRobin::new();
-    for len in [0, 1, 0] {
-        let picker = balancer.prepare(&first(len));
-        for _ in 0..100 {
-            assert_eq!(pick(&*picker), (len == 1).then_some(0));
-        }
-    }
-}
-
-#[test]
 fn walks_on_past_endpoints_that_do_not_admit_the_call() {
     let picker = RoundRobin::starting_at(3).prepare(&first(5));
     let only_one = |position| position == 1;
@@ -124,12 +113,4 @@ fn asks_each_position_once_when_none_admits_the_call() {
     };
     assert_eq!(picker.pick(&PickContext::new(None, &refuse)), None);
     assert_eq!(asked.take(), [3, 4, 0, 1, 2]);
-}
-
-#[test]
-fn is_registered_and_refuses_unknown_settings() {
-    assert!(extension::build::<dyn LoadBalancer>("roundRobin", &Settings::default()).is_ok());
-    let settings = Settings::from_table(&HashMap::from([("weighted", true)])).unwrap();
-    let error = extension::build::<dyn LoadBalancer>("roundRobin", &settings).unwrap_err();
-    assert_eq!(error.source().unwrap().to_string(), "setting `weighted` is not accepted");
 }

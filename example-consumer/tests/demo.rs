@@ -1,0 +1,35 @@
+//! The consumer's command line, run as a user runs it.
+
+use std::process::{Command, Output};
+
+fn consumer(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_example-consumer")).args(arguments).output().expect("the consumer can be run")
+}
+
+#[test]
+fn the_demo_shows_every_scene_and_ends_well() {
+    let output = consumer(&["demo"]);
+    let (shown, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{shown}{error}");
+    assert_eq!(error, "");
+    for line in [
+        "    provider-1       1000",
+        "    provider-2       1000",
+        "    provider-3       1000",
+        "get_user(404)       Err(Unknown { id: 404 })",
+        "5. Leaving",
+        "Everything was as expected.",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "`{line}` is missing in\n{shown}");
+    }
+}
+
+#[test]
+fn anything_but_a_command_gets_the_usage() {
+    for arguments in [&[][..], &["demonstrate"], &["demo", "twice"]] {
+        let output = consumer(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        assert!(String::from_utf8_lossy(&output.stderr).starts_with("usage: example-consumer demo\n"));
+    }
+}

@@ -1,0 +1,246 @@
+//! Whatever bytes a client sends, it harms nobody but itself.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::raw::{self, Frame, HELLO, MAX_FRAME, REQUEST, Raw};
+use common::traffic::{EchoDispatcher, Mirror, Traffic};
+use common::{hold_to, log, process, server, until};
+use rpc::{RpcError, Server, rpc_service};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex, MutexGuard};
+
+mod common;
+
+const CLOSED_WITHIN: Duration = Duration::from_secs(1);
+const MAY_GROW: usize = 16 << 20;
+const LIMIT: u32 = 1 << 20;
+const AT_ONCE: usize = 100;
+
+/// The tests share their memory: one at a time.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// Holds what happens to it to the promises: honest calls go on, memory does not grow, and each connection is warned of once.
+struct Siege {
+    server: Server,
+    traffic: Traffic,
+    resident: usize,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Siege {
+    async fn begin() -> Self {
+        let alone = ALONE.lock().await;
+        log::keep();
+        let server = server(EchoDispatcher::new(Mirror)).service(ClaimsDispatcher::new(Believer));
+        let server = server.max_frame(LIMIT).start().await.unwrap();
+        let traffic = Traffic::start(server.address());
+        // What a first connection makes is no growth.
+        drop(Raw::greet(server.address()).await);
+        Self { server, traffic, resident: process::resident(), _alone: alone }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Sends bytes, then nothing, on many connections at once, after a hello if they are `greeted`; each is closed in time, with one
+    /// warning that says `cause`.
+    async fn storm(&self, bytes: &[u8], greeted: bool, cause: &str) {
+        let mark = log::mark();
+        let mut open = Vec::new();
+        for _ in 0..AT_ONCE {
+            open.push(match greeted {
+                true => Raw::greet(self.address()).await.0,
+                false => Raw::connect(self.address()).await,
+            });
+        }
+        let bytes: Arc<[u8]> = bytes.into();
+        let started = Instant::now();
+        let attacks = open.into_iter().map(|mut raw| {
+            let bytes = Arc::clone(&bytes);
+            tokio::spawn(async move {
+                // The server may have closed before it saw all.
+                let _cut = raw.send(&bytes).await;
+                assert_eq!(raw.closed().await, b"");
+                raw.address().to_string()
+            })
+        });
+        let attacks: Vec<_> = attacks.collect();
+        let mut addresses = Vec::new();
+        for attack in attacks {
+            addresses.push(tokio::time::timeout(CLOSED_WITHIN * 10, attack).await.expect("closed in time").unwrap());
+        }
+        hold_to(CLOSED_WITHIN, started.elapsed(), &format!("{AT_ONCE} connections closed ({cause})"));
+        let warned = |address: &String| log::since(mark, &format!(" peer={address} "));
+        until(CLOSED_WITHIN, "each warned of", || addresses.iter().all(|it| !warned(it).is_empty())).await;
+        for lines in addresses.iter().map(warned) {
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert!(lines[0].starts_with("WARN") && lines[0].contains(cause), "{lines:?} should say: {cause}");
+        }
+        let growth = process::growth(self.resident);
+        println!("memory grew by {} KiB", growth >> 10);
+        assert!(growth < MAY_GROW, "memory grew by {growth} bytes");
+    }
+
+    async fn end(self) {
+        self.traffic.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lengths_that_lie_end_the_connection_and_make_no_memory() {
+    let siege = Siege::begin().await;
+    let hello = |length| raw::header(HELLO, 0, 0, 0, length);
+    siege.storm(&hello(0), false, "a malformed payload: the client's lowest version").await;
+    for length in [1_025, 0x7FFF_FFFF, 0xFFFF_FFFF] {
+        siege.storm(&hello(length), false, &format!("a Hello frame of {length} bytes; at most 1024")).await;
+    }
+    let request = |length| raw::header(REQUEST, 0, 1, 1, length);
+    siege.storm(&request(0), true, "a malformed payload: the method of a request").await;
+    for length in [LIMIT + 1, 0x7FFF_FFFF, 0xFFFF_FFFF] {
+        siege.storm(&request(length), true, &format!("a Request frame of {length} bytes; at most {LIMIT}")).await;
+    }
+    siege.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_largest_payload_is_accepted() {
+    let siege = Siege::begin().await;
+    let (mut raw, welcome) = Raw::greet(siege.address()).await;
+    assert_eq!(welcome.max_frame, LIMIT);
+    // The method, a marker, the length in four bytes, then the bytes themselves.
+    let length = LIMIT - 4 - 1 - 4;
+    let argument = [&[0xFC][..], &length.to_le_bytes(), &vec![7; length as usize]].concat();
+    let request = Frame::request(1, welcome.position("echo"), &argument);
+    assert_eq!(request.payload.len(), LIMIT as usize);
+    assert!(raw.ask(request).await.payload == argument);
+    siege.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_protocols_are_told_from_this_one() {
+    let siege = Siege::begin().await;
+    let mut random = fastrand::Rng::with_seed(2);
+    let noise: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(1 << 20).collect();
+    let not_this = "not this protocol";
+    let cases: [(&[u8], &str); 9] = [
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", not_this),
+        (b"GET ", "HTTP?"),
+        (b"POST /users HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", not_this),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2?"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", not_this),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xFC\x03\x03", "TLS?"),
+        (&noise, not_this),
+        (b"\xF1RPC\x02", "version 2"),
+        (
+            b"\xF1RPC\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x02\x02\x00\x00\x80\x00",
+            "version 2",
+        ),
+    ];
+    for greeted in [false, true] {
+        for (bytes, cause) in cases {
+            siege.storm(bytes, greeted, cause).await;
+        }
+    }
+    siege.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_that_no_client_sends_end_the_connection() {
+    let siege = Siege::begin().await;
+    let frame = |kind, flags, payload: &[u8]| Frame::new(kind, flags, 0, payload).bytes();
+    siege.storm(&frame(REQUEST, 0, &[0; 8]), false, "began with a Request frame").await;
+    siege.storm(&raw::client_hello(MAX_FRAME), true, "sent a Hello frame").await;
+    siege.storm(&frame(raw::RESPONSE, 0, b""), true, "sent a Response frame").await;
+    siege.storm(&frame(0x7F, 0, b""), true, "unknown kind 0x7f").await;
+    siege.storm(&frame(REQUEST, 4, &[0; 8]), true, "undefined flags 0x04").await;
+    siege.storm(&frame(raw::PING, 0, b"ping"), true, "a Ping frame of 4 bytes").await;
+    siege.storm(&frame(raw::CANCEL, 0, &[0; 4_096]), true, "a Cancel frame of 4096 bytes").await;
+    siege.end().await;
+}
+
+/// A recursive type.
+#[derive(Debug, Serialize, Deserialize)]
+struct Deep(Option<Box<Deep>>);
+
+#[rpc_service(name = "test.Claims")]
+trait Claims {
+    async fn bytes(&self, value: Vec<u8>) -> Result<u64, RpcError>;
+    async fn longs(&self, value: Vec<u64>) -> Result<u64, RpcError>;
+    async fn text(&self, value: String) -> Result<u64, RpcError>;
+    async fn map(&self, value: HashMap<u64, u64>) -> Result<u64, RpcError>;
+    async fn units(&self, value: Vec<()>) -> Result<u64, RpcError>;
+    async fn nested(&self, value: Vec<Vec<()>>) -> Result<u64, RpcError>;
+    async fn deep(&self, value: Deep) -> Result<u64, RpcError>;
+}
+
+struct Believer;
+
+impl Claims for Believer {
+    async fn bytes(&self, value: Vec<u8>) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn longs(&self, value: Vec<u64>) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn text(&self, value: String) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn map(&self, value: HashMap<u64, u64>) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn units(&self, value: Vec<()>) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn nested(&self, value: Vec<Vec<()>>) -> Result<u64, RpcError> {
+        Ok(value.len() as u64)
+    }
+
+    async fn deep(&self, value: Deep) -> Result<u64, RpcError> {
+        Ok(value.0.is_some().into())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arguments_that_lie_are_a_bad_request_and_the_connection_goes_on() {
+    let siege = Siege::begin().await;
+    let (mut raw, welcome) = Raw::greet(siege.address()).await;
+    let elements = |count: u64| [&[0xFD][..], &count.to_le_bytes()].concat();
+    let claims = [elements(1 << 63), elements(u64::MAX), elements(1 << 32), vec![0xFF; 8], vec![0xFE; 17]];
+    let mut id = 0;
+    for method in ["bytes", "longs", "text", "map", "units", "nested"] {
+        let position = welcome.position(method);
+        for claim in &claims {
+            for tail in [0, 1, 40] {
+                id += 1;
+                let request = Frame::request(id, position, &[&claim[..], &vec![1; tail]].concat());
+                assert!(request.bytes().len() - 20 < 64);
+                let answer = raw.ask(request).await;
+                let (code, message) = answer.status().expect("a status");
+                assert_eq!(code, raw::BAD_REQUEST, "{method}: {message}");
+            }
+        }
+        id += 1;
+        assert_eq!(raw.ask(Frame::request(id, position, &[0])).await.payload, [0], "{method}");
+    }
+    let deep = welcome.position("deep");
+    let answer = raw.ask(Frame::request(id + 1, deep, &vec![1; 200_000])).await;
+    let (code, message) = answer.status().expect("a status");
+    assert_eq!(code, raw::BAD_REQUEST);
+    assert!(message.contains("nested deeper"), "{message}");
+    assert_eq!(raw.ask(Frame::request(id + 2, deep, &[1, 0])).await.payload, [1]);
+    let growth = process::growth(siege.resident);
+    println!("memory grew by {} KiB", growth >> 10);
+    assert!(growth < MAY_GROW, "memory grew by {growth} bytes");
+    siege.end().await;
+}
