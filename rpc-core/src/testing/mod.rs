@@ -11,6 +11,7 @@ mod frames;
 mod leaving;
 mod liveness;
 mod probe;
+mod runs;
 
 use std::collections::HashMap;
 use std::io;
