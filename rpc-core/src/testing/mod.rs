@@ -5,6 +5,7 @@
 mod connect;
 mod context;
 mod deadline;
+mod discovery;
 mod executed;
 mod fake;
 mod frames;
@@ -12,6 +13,7 @@ mod leaving;
 mod liveness;
 mod probe;
 mod runs;
+mod script;
 
 use std::collections::HashMap;
 use std::io;
@@ -132,7 +134,7 @@ pub(crate) fn assert_took(started: Instant, promised: Duration) {
     assert!(took <= promised + Duration::from_millis(10), "{took:?} is too late, {promised:?} was promised");
 }
 
-/// Lets all tasks that are ready run until `condition` holds.
+/// Lets all tasks that are ready run until `condition` holds. Paused time stands still meanwhile.
 pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     while !condition() {
         tokio::task::yield_now().await;
