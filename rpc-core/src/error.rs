@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::BoxError;
 
 /// Whether the far side may have run the method. A fault strategy repeats a call only after [`No`](Self::No), or when the
-/// method is idempotent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// method is idempotent. Ordered by how much is to be feared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Executed {
     /// It cannot have run: the request was never sent whole, or was refused.
     No,
@@ -116,7 +116,8 @@ impl RpcError {
         Self::with_code(Code::Remote, Executed::Yes, message)
     }
 
-    pub(crate) fn with_code(code: Code, executed: Executed, message: impl Into<String>) -> Self {
+    /// An error of a fault strategy's own, such as that of a call it does not let through. A handler's is [`new`](Self::new).
+    pub fn with_code(code: Code, executed: Executed, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { code, message: message.into(), executed, source: None }))
     }
 
@@ -129,6 +130,13 @@ impl RpcError {
     #[must_use]
     pub fn context(mut self, text: impl fmt::Display) -> Self {
         self.0.message = format!("{text}: {}", self.0.message);
+        self
+    }
+
+    /// The same error for a call whose earlier runs got as far as `executed`: it then says no less than that.
+    #[must_use]
+    pub fn executed_at_least(mut self, executed: Executed) -> Self {
+        self.0.executed = self.0.executed.max(executed);
         self
     }
 
@@ -210,6 +218,15 @@ mod tests {
         assert_eq!(crossed.code(), Code::Remote);
         assert_eq!(crossed.executed(), Executed::Yes);
         assert_eq!(crossed.message(), "deadline exceeded: after 3 s");
+    }
+
+    #[test]
+    fn what_earlier_runs_may_have_executed_is_not_forgotten() {
+        use Executed::{Maybe, No, Yes};
+        for (last, earlier, both) in [(No, Maybe, Maybe), (Maybe, No, Maybe), (Yes, Maybe, Yes), (No, No, No)] {
+            let error = RpcError::with_code(Code::Unavailable, last, "gone").executed_at_least(earlier);
+            assert_eq!(error.executed(), both);
+        }
     }
 
     #[test]

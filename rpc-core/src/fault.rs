@@ -52,14 +52,16 @@ pub struct Next<'a> {
     run: &'a dyn Run,
 }
 
-/// What a [`Next`] runs.
-pub(crate) trait Run: Send + Sync {
+/// What a [`Next`] runs: a client's channel, or in a test of a strategy what the test makes up.
+#[doc(hidden)]
+pub trait Run: Send + Sync {
     /// Makes one run of `call`, whose attempt takes no longer than `within`.
     fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>>;
 }
 
 impl<'a> Next<'a> {
-    pub(crate) fn new(run: &'a dyn Run) -> Self {
+    #[doc(hidden)]
+    pub fn new(run: &'a dyn Run) -> Self {
         Self { run }
     }
 

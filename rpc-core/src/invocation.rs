@@ -10,6 +10,7 @@ use crate::Codec;
 use crate::context::Metadata;
 use crate::lock::lock;
 use crate::method::{Method, ServiceDescriptor};
+use crate::options::LONGEST_TIMEOUT;
 use crate::report::{Attempt, Observer};
 
 /// One call of one method, as a fault strategy sees it. The arguments are encoded, and shared by all attempts.
@@ -33,6 +34,27 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    /// A call that begins now, with nothing in it but the method.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(service: &'static ServiceDescriptor, ordinal: usize, timeout: Duration) -> Self {
+        let started = Instant::now();
+        Self {
+            service,
+            ordinal,
+            codec: Codec::Bincode,
+            body: Bytes::new(),
+            key: None,
+            metadata: Metadata::default(),
+            started,
+            deadline: started + timeout.min(LONGEST_TIMEOUT),
+            tried: Mutex::default(),
+            attempts: Mutex::default(),
+            observer: None,
+            observed: false,
+        }
+    }
+
     /// The name of the service.
     #[must_use]
     pub fn service(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! The settings of one plugin, before the plugin has read them.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use serde::{
     Deserialize, Serialize,
@@ -74,6 +75,17 @@ impl Settings {
         }
     }
 
+    /// The same settings with one more; one of that name is replaced.
+    pub(crate) fn with(mut self, name: String, value: impl Serialize) -> Result<Self, Unwritable> {
+        match serde_json::to_value(value) {
+            Ok(value) => {
+                self.entries.insert(name, value);
+                Ok(self)
+            }
+            Err(source) => Err(Unwritable { name, source: Arc::new(source) }),
+        }
+    }
+
     /// The URL these settings came from, if it was one.
     pub fn url(&self) -> Option<&str> {
         self.entries.get(URL)?.as_str()
@@ -120,6 +132,14 @@ struct NotAUrl {
 #[derive(Debug, Error)]
 #[error("settings are not a table; give each value a name")]
 struct NotATable;
+
+/// A setting has a value that no table can hold.
+#[derive(Clone, Debug, Error)]
+#[error("setting `{name}` cannot be written")]
+pub(crate) struct Unwritable {
+    name: String,
+    source: Arc<serde_json::Error>,
+}
 
 #[derive(Debug, Error)]
 #[error("setting `{name}` is not accepted")]

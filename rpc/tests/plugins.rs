@@ -1,11 +1,15 @@
 //! Whoever depends on `rpc` has all built-in plugins at hand, by these keys.
 
 use rpc as _;
-use rpc_core::{extension::keys, fault::FaultStrategy, loadbalancer::LoadBalancer, registry::Discovery};
+use rpc_core::extension::keys;
+use rpc_core::fault::FaultStrategy;
+use rpc_core::loadbalancer::LoadBalancer;
+use rpc_core::registry::{Discovery, Registrar};
 
 #[test]
 fn every_built_in_plugin_is_registered() {
-    assert_eq!(keys::<dyn Discovery>(), ["direct"]);
+    assert_eq!(keys::<dyn Discovery>(), ["direct", "memory"]);
+    assert_eq!(keys::<dyn Registrar>(), ["memory"]);
     assert_eq!(keys::<dyn LoadBalancer>(), ["consistentHash", "random", "roundRobin"]);
-    assert_eq!(keys::<dyn FaultStrategy>(), ["failFast"]);
+    assert_eq!(keys::<dyn FaultStrategy>(), ["failFast", "failOver"]);
 }

@@ -37,6 +37,20 @@ impl Core {
         call: &Invocation,
         within: Option<Duration>,
     ) -> Result<Reply, Failure> {
+        // Without a strategy there is no other run, and nothing to keep in mind.
+        if self.fault.is_none() {
+            return self.exchange(link, call, within).await;
+        }
+        // Before the outcome is known: a strategy may drop this run at any time, and the next shall begin elsewhere.
+        lock(&call.tried).push(link.number);
+        let result = self.exchange(link, call, within).await;
+        if matches!(result, Err(Failure::Passed(_))) {
+            lock(&call.tried).retain(|number| *number != link.number);
+        }
+        result
+    }
+
+    async fn exchange(&self, link: &Link, call: &Invocation, within: Option<Duration>) -> Result<Reply, Failure> {
         let deadline = within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit));
         let late = |executed, when| Failure::Final(self.late(call, deadline, executed, when));
         let route = match link.open_route() {
@@ -52,26 +66,13 @@ impl Core {
                 Err(_) => late(Executed::No, "while the server was asked for its types"),
             });
         };
-        // Before the request is sent: a strategy may drop this run at any time. One that does not repeat calls need not know.
-        if self.fault.is_some() {
-            lock(&call.tried).push(link.number);
-        }
         let result = match send(&route, number, call, deadline).await {
             Ok(answer) => self.meaning(call, &route, answer),
             Err(Refusal::NoRoom) => Err(late(Executed::No, "before the connection took the request")),
             Err(refusal @ Refusal::TooLarge { .. }) => Err(self.failure(call, Code::TooLarge, Executed::No, &refusal)),
             Err(refusal) => Err(Cause::from(refusal).into()),
         };
-        match result {
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => Err(late(Executed::Maybe, "without an answer")),
-            Err(failure) => {
-                if matches!(failure, Failure::Passed(_)) {
-                    lock(&call.tried).retain(|number| *number != link.number);
-                }
-                Err(failure)
-            }
-        }
+        result?.ok_or_else(|| late(Executed::Maybe, "without an answer"))
     }
 
     /// What an answer means for the run; `None` if it is that there was none in time.

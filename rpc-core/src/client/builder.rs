@@ -14,7 +14,7 @@ use crate::protocol::frame::DEFAULT_MAX_FRAME;
 use crate::registry::Discovery;
 use crate::report::{CallReport, Observer};
 use crate::transport::connect::{Connect, Tcp};
-use crate::{BoxError, Settings};
+use crate::{BoxError, PluginConfig, Settings};
 
 /// The load balancer that is used unless another is named.
 const DEFAULT_LOAD_BALANCER: &str = "roundRobin";
@@ -29,8 +29,8 @@ const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 #[must_use = "a client is made by `build`"]
 pub struct ClientBuilder {
     registry: Option<String>,
-    load_balancer: String,
-    fault: String,
+    load_balancer: PluginConfig,
+    fault: PluginConfig,
     timeout: Duration,
     connect_timeout: Duration,
     max_frame: u32,
@@ -71,8 +71,8 @@ pub enum BuildError {
 pub(super) struct Shared {
     pub(super) registry: String,
     pub(super) discovery: Arc<dyn Discovery>,
-    load_balancer: String,
-    fault: String,
+    load_balancer: PluginConfig,
+    fault: PluginConfig,
     pub(super) timeout: Duration,
     pub(super) max_frame: u32,
     pub(super) observer: Option<Observer>,
@@ -103,15 +103,15 @@ impl ClientBuilder {
         self
     }
 
-    /// The load balancer, by key. Default: `roundRobin`.
-    pub fn load_balancer(mut self, key: impl Into<String>) -> Self {
-        self.load_balancer = key.into();
+    /// The load balancer, by key, with [settings](PluginConfig) if it shall have any. Default: `roundRobin`.
+    pub fn load_balancer(mut self, plugin: impl Into<PluginConfig>) -> Self {
+        self.load_balancer = plugin.into();
         self
     }
 
-    /// The fault strategy, by key. Default: `failFast`.
-    pub fn fault(mut self, key: impl Into<String>) -> Self {
-        self.fault = key.into();
+    /// The fault strategy, by key, with [settings](PluginConfig) if it shall have any. Default: `failFast`.
+    pub fn fault(mut self, plugin: impl Into<PluginConfig>) -> Self {
+        self.fault = plugin.into();
         self
     }
 
@@ -192,10 +192,10 @@ impl ClientBuilder {
 
 impl Shared {
     pub(super) fn load_balancer(&self) -> Result<Arc<dyn LoadBalancer>, ExtensionError> {
-        extension::build(&self.load_balancer, &Settings::default())
+        self.load_balancer.build()
     }
 
     pub(super) fn fault(&self) -> Result<Arc<dyn FaultStrategy>, ExtensionError> {
-        extension::build(&self.fault, &Settings::default())
+        self.fault.build()
     }
 }

@@ -1,7 +1,7 @@
 //! The way from a client to one service.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
@@ -18,7 +18,7 @@ use crate::invocation::Invocation;
 use crate::loadbalancer::LoadBalancer;
 use crate::lock::lock;
 use crate::method::{ServiceDescriptor, Signature};
-use crate::options::{CallOptions, LONGEST_TIMEOUT};
+use crate::options::CallOptions;
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
 use crate::report::{CallReport, Observer};
@@ -106,28 +106,20 @@ impl Channel {
     }
 
     fn invocation(&self, ordinal: usize, body: Bytes, key: Option<Bytes>) -> Invocation {
-        let started = Instant::now();
         let timeout = self.options.timeout.unwrap_or(self.core.shared.timeout);
-        let mut deadline = started + timeout.min(LONGEST_TIMEOUT);
-        let mut metadata = self.options.metadata.clone();
-        if let Some((inherited_deadline, inherited)) = context::inherited() {
-            deadline = deadline.min(inherited_deadline);
-            metadata.inherit(inherited);
-        }
-        Invocation {
-            service: self.core.service,
-            ordinal,
-            codec: Codec::Bincode,
+        let mut call = Invocation {
             body,
             key,
-            metadata,
-            started,
-            deadline,
-            tried: Mutex::default(),
-            attempts: Mutex::default(),
+            metadata: self.options.metadata.clone(),
             observer: self.options.observer.clone(),
             observed: self.options.observer.is_some() || self.core.shared.observer.is_some(),
+            ..Invocation::new(self.core.service, ordinal, timeout)
+        };
+        if let Some((deadline, metadata)) = context::inherited() {
+            call.deadline = call.deadline.min(deadline);
+            call.metadata.inherit(metadata);
         }
+        call
     }
 }
 

@@ -55,7 +55,7 @@ pub enum ExtensionError {
         /// The kind of plugin, such as "load balancer".
         kind: &'static str,
         /// The key of the plugin.
-        key: &'static str,
+        key: String,
         /// What the plugin says.
         source: BoxError,
     },

@@ -55,7 +55,7 @@ use crate::{BoxError, Settings};
 
 /// A kind of plugin: the trait object that plugins of the kind become.
 ///
-/// Implemented for `dyn` [`Discovery`](crate::registry::Discovery), `dyn`
+/// Implemented for `dyn` [`Discovery`](crate::registry::Discovery), `dyn` [`Registrar`](crate::registry::Registrar), `dyn`
 /// [`LoadBalancer`](crate::loadbalancer::LoadBalancer) and `dyn` [`FaultStrategy`](crate::fault::FaultStrategy), and for
 /// nothing else.
 pub trait Extension: sealed::Sealed + 'static {
@@ -101,7 +101,12 @@ pub fn build<E: Extension + ?Sized>(key: &str, settings: &Settings) -> Result<Ar
     let Some(plugin) = plugins.iter().find(|plugin| plugin.key == key) else {
         return Err(not_found::<E>(key));
     };
-    (plugin.build)(settings).map_err(|source| ExtensionError::Refused { kind: E::KIND, key: plugin.key, source })
+    (plugin.build)(settings).map_err(|source| refused::<E>(key, source))
+}
+
+/// The error of a plugin whose settings are not good.
+pub(crate) fn refused<E: Extension + ?Sized>(key: &str, source: BoxError) -> ExtensionError {
+    ExtensionError::Refused { kind: E::KIND, key: key.to_owned(), source }
 }
 
 /// The keys of all registered plugins of kind `E`, sorted.

@@ -1,0 +1,161 @@
+//! `failOver`: a call that fails is made again, at another instance if there is one.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rpc_core::fault::{FaultStrategy, Next, Reply};
+use rpc_core::{BoxError, BoxFuture, Code, Executed, Invocation, RpcError, Settings, register};
+use serde::Deserialize;
+
+/// Extra runs, unless told otherwise.
+const DEFAULT_RETRIES: u32 = 2;
+/// More extra runs than this are not to be had: each is load that a service in trouble gets on top.
+const MAX_RETRIES: u32 = 10;
+/// The first pause that is not left out; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause.
+const LAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Makes a failed call again, at another instance if there is one; all within the call's deadline.
+///
+/// A failure is repeated only if that can help, and only if the method cannot have run yet or is marked idempotent. What the service itself
+/// answers, be it an error, is an answer. A pause that would not end before the deadline is not begun: the caller gets the last error at
+/// once.
+///
+/// | setting | default | |
+/// |---|---|---|
+/// | `retries` | 2 | runs after the first, 0 to 10 |
+/// | `attemptTimeoutMs` | none | how long one run may take; for idempotent methods only |
+/// | `backoffMs` | see below | the pause before each extra run |
+///
+/// Unless `backoffMs` is set, the first extra run begins at once if another instance can be asked. Further ones wait 20 ms, 40 ms and so on
+/// to 1 s, each up to half less or more, so that callers who failed together do not come back together.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FailOver {
+    #[serde(default)]
+    retries: Retries,
+    #[serde(default)]
+    attempt_timeout_ms: Option<NonZeroU64>,
+    #[serde(default)]
+    backoff_ms: Option<u64>,
+}
+
+impl FailOver {
+    /// The key it is registered under.
+    pub const KEY: &'static str = "failOver";
+
+    async fn run(&self, call: &Invocation, next: Next<'_>) -> Result<Reply, RpcError> {
+        match self.attempt_timeout_ms {
+            Some(limit) if call.method().is_idempotent() => {
+                next.run_within(call, Duration::from_millis(limit.get())).await
+            }
+            _ => next.run(call).await,
+        }
+    }
+
+    /// How long to wait after run number `run`, counted from 0, which ended with `error`.
+    fn pause(&self, run: u32, error: &RpcError) -> Duration {
+        if let Some(pause) = self.backoff_ms {
+            return Duration::from_millis(pause);
+        }
+        // A run that sent nothing has found no instance to send to: there is no other that could be asked at once.
+        if run == 0 && error.executed() != Executed::No {
+            return Duration::ZERO;
+        }
+        let doubled = FIRST_PAUSE * (1 << run.saturating_sub(1));
+        doubled.min(LAST_PAUSE).mul_f64(0.5 + fastrand::f64())
+    }
+}
+
+register!(dyn FaultStrategy, FailOver::KEY, build);
+
+impl FaultStrategy for FailOver {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        Box::pin(async move {
+            let mut executed = Executed::No;
+            let mut run = 0;
+            loop {
+                let error = match self.run(call, next).await {
+                    Ok(reply) => return Ok(reply),
+                    Err(error) => error,
+                };
+                executed = executed.max(error.executed());
+                let pause = self.pause(run, &error);
+                let is_over = run == self.retries.0 || pause >= call.time_left();
+                if is_over || !may_be_repeated(&error, call) {
+                    return Err(told(error.executed_at_least(executed), call, run + 1));
+                }
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
+                run += 1;
+            }
+        })
+    }
+}
+
+/// Whether another run can help and can do no harm. That an attempt ran out of time is worth another; that the call did was looked at.
+fn may_be_repeated(error: &RpcError, call: &Invocation) -> bool {
+    let helps = matches!(
+        error.code(),
+        Code::Unavailable | Code::Overloaded | Code::ConnectionLost | Code::DeadlineExceeded | Code::Internal
+    );
+    helps && (error.executed() == Executed::No || call.method().is_idempotent())
+}
+
+/// The error of the last run, with what came before it.
+fn told(error: RpcError, call: &Invocation, runs: u32) -> RpcError {
+    let attempts = call.attempts();
+    let sent = attempts.iter().filter(|attempt| attempt.executed != Executed::No);
+    let sent: Vec<&str> = sent.map(|attempt| attempt.instance.as_str()).collect();
+    match (sent.len(), runs) {
+        (0, 1) => error,
+        (0, _) => error.context(format_args!("nothing was sent in {runs} runs; the last")),
+        (1, 1) => error.context(format_args!("1 attempt, at {}", sent[0])),
+        (1, _) => error.context(format_args!("1 attempt, at {}; the last run", sent[0])),
+        (count, _) => error.context(format_args!("{count} attempts, at {}; the last run", Once(&sent))),
+    }
+}
+
+/// Each name once, in the order of its first appearance.
+struct Once<'a>(&'a [&'a str]);
+
+impl fmt::Display for Once<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, name) in self.0.iter().enumerate().filter(|(at, name)| !self.0[..*at].contains(name)) {
+            write!(f, "{}{name}", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "u32")]
+struct Retries(u32);
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self(DEFAULT_RETRIES)
+    }
+}
+
+impl TryFrom<u32> for Retries {
+    type Error = String;
+
+    fn try_from(retries: u32) -> Result<Self, String> {
+        match retries {
+            0..=MAX_RETRIES => Ok(Self(retries)),
+            _ => Err(format!("{retries} extra runs are too many; ask for {MAX_RETRIES} at most")),
+        }
+    }
+}
+
+fn build(settings: &Settings) -> Result<Arc<FailOver>, BoxError> {
+    Ok(Arc::new(settings.parse()?))
+}
+
+#[cfg(test)]
+mod tests;
