@@ -21,6 +21,7 @@ use super::pending::{Answer, Pending, Swept};
 use super::{Io, READ_BUFFER, Reader, TICK};
 use crate::context::Metadata;
 use crate::protocol::Malformed;
+use crate::protocol::codec::Codec;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
 use crate::protocol::hello::{ClientHello, MAX_SERVER_HELLO, ServerHello, Welcome};
 use crate::protocol::message::{self, Description, RequestHead, Response};
@@ -348,8 +349,11 @@ impl Shared {
     }
 
     fn take(&self, frame: Frame, batch: &mut Batch) -> Result<(), LostCause> {
-        let Frame { header: Header { kind, flags, id, .. }, payload } = frame;
+        let Frame { header: Header { kind, flags, codec, id }, payload } = frame;
         match kind {
+            Kind::Response if flags != message::STATUS && Codec::from_id(codec).is_none() => {
+                return Err(Malformed("a response in an unknown codec").into());
+            }
             Kind::Response => batch.answers.push((id, Answer::Response(Response::decode(flags, payload)?))),
             Kind::Describe => {
                 let description = match Response::decode(flags, payload)? {
