@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::transport::connect::Connect;
-use crate::transport::connection::{Connection, OpenError};
+use crate::transport::connection::Connection;
+use crate::transport::greeting::OpenError;
 use crate::transport::lock;
 
 /// Pause after the first failure to connect; it doubles with each further one.

@@ -15,8 +15,8 @@ use crate::loadbalancer::PickContext;
 use crate::protocol::message::Response;
 use crate::report::Attempt;
 use crate::status::{Status, StatusCode};
-use crate::transport::connection::{Outgoing, Refusal};
 use crate::transport::lock;
+use crate::transport::outgoing::{Outgoing, Refusal};
 use crate::transport::pending::Answer;
 
 /// How an instance's part in a run ended without a reply.

@@ -4,7 +4,9 @@ mod accept;
 mod builder;
 mod connection;
 mod dispatch;
+mod greeting;
 mod handlers;
+mod panics;
 mod table;
 
 use std::net::SocketAddr;
