@@ -50,7 +50,6 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use difference::difference;
 
-use crate::BoxError;
 use crate::arguments::Arguments;
 
 /// What the bytes of some values look like.
@@ -71,11 +70,6 @@ pub enum ShapeError {
     /// It does not write what it reads.
     #[error("`{path}`: {how}; {advice}")]
     Differs { path: String, how: String, advice: &'static str },
-    /// It does not write all that it reads.
-    #[error(
-        "`{path}`: `Serialize` refuses a value that `Deserialize` makes; skip variants in both directions, and let both refuse the same"
-    )]
-    Refused { path: String, source: BoxError },
 }
 
 impl Shape {

@@ -25,11 +25,16 @@ use super::definition::{Definition, Form, path};
 use super::trace::MAX_DEPTH;
 use place::Place;
 
-/// Whether `Serialize` writes `value` as its type was seen to be read.
+/// Whether `Serialize` writes `value` as its type was seen to be read. A value that it refuses is no disagreement: such a value
+/// cannot travel, and says so when it tries.
 pub(super) fn verify<T: Serialize>(value: &T, definitions: &[Definition], name: &str) -> Result<(), ShapeError> {
     let mut walk = Walk { definitions, stack: Vec::new(), depth: 0 };
-    let result = walk.part(0, 0, value);
-    result.map_err(|disagreement| disagreement.at(path(definitions, name, &walk.stack)))
+    match walk.part(0, 0, value) {
+        Ok(()) | Err(Disagreement::Refused) => Ok(()),
+        Err(Disagreement::Differs { how, advice }) => {
+            Err(ShapeError::Differs { path: path(definitions, name, &walk.stack), how, advice })
+        }
+    }
 }
 
 /// Where a value is being written; after an error the stack still leads to it.
@@ -65,21 +70,18 @@ impl<'d> Walk<'d> {
 /// How a type writes something else than it reads.
 #[derive(Debug)]
 enum Disagreement {
-    Differs { how: String, advice: &'static str },
-    Refused(String),
+    Differs {
+        how: String,
+        advice: &'static str,
+    },
+    /// `Serialize` fails of itself.
+    Refused,
 }
 
 impl Disagreement {
     fn differs(read: impl Display, written: impl Display, advice: &'static str) -> Self {
         let how = format!("`Deserialize` reads {read} where `Serialize` writes {written}");
         Disagreement::Differs { how, advice }
-    }
-
-    fn at(self, path: String) -> ShapeError {
-        match self {
-            Disagreement::Differs { how, advice } => ShapeError::Differs { path, how, advice },
-            Disagreement::Refused(message) => ShapeError::Refused { path, source: message.into() },
-        }
     }
 }
 
@@ -92,7 +94,7 @@ impl Display for Disagreement {
 impl std::error::Error for Disagreement {}
 
 impl serde::ser::Error for Disagreement {
-    fn custom<T: Display>(message: T) -> Self {
-        Disagreement::Refused(message.to_string())
+    fn custom<T: Display>(_: T) -> Self {
+        Disagreement::Refused
     }
 }

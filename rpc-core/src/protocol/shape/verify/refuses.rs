@@ -63,14 +63,8 @@ fn a_variant_that_one_direction_skips() {
         B,
     }
     assert!(refusal::<Unread>().contains("reads variant `C` as number 1 where `Serialize` writes it as number 2"));
-    let error = Shape::of::<Option<Unwritten>>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`value?`: `Serialize` refuses a value that `Deserialize` makes; \
-         skip variants in both directions, and let both refuse the same"
-    );
-    let source = std::error::Error::source(&error).unwrap().to_string();
-    assert!(source.contains("Unwritten::B"), "{source}");
+    // A value that cannot be written never travels, so nothing can arrive wrong.
+    Shape::of::<Option<Unwritten>>().unwrap();
 }
 
 #[test]
