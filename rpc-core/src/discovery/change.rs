@@ -50,6 +50,11 @@ impl Change {
         }
         Self { added, removed: before.into_values().collect(), changed, source }
     }
+
+    /// Whether nothing differs, as when a first list is empty.
+    pub(super) fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
 }
 
 /// The changes of a service's instances, from the subscription on.

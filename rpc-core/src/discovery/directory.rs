@@ -178,8 +178,10 @@ impl<S: Send + Sync + 'static> Shared<S> {
         let change = Change::between(&before, &endpoints, source);
         tracing::debug!(service = self.service, instances = endpoints.len(), ?source, "instances changed");
         self.current.store(Some(Arc::new(self.prepare(endpoints).await)));
-        // Nobody need have subscribed.
-        let _ = self.changes.send(change);
+        if !change.is_empty() {
+            // Nobody need have subscribed.
+            let _ = self.changes.send(change);
+        }
         self.answered(None);
     }
 

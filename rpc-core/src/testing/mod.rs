@@ -5,12 +5,14 @@
 mod connect;
 mod context;
 mod deadline;
+mod discovery;
 mod executed;
 mod fake;
 mod frames;
 mod leaving;
 mod liveness;
 mod probe;
+mod script;
 
 use std::collections::HashMap;
 use std::io;
@@ -131,7 +133,7 @@ pub(crate) fn assert_took(started: Instant, promised: Duration) {
     assert!(took <= promised + Duration::from_millis(10), "{took:?} is too late, {promised:?} was promised");
 }
 
-/// Lets all tasks that are ready run until `condition` holds.
+/// Lets all tasks that are ready run until `condition` holds. Paused time stands still meanwhile.
 pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     while !condition() {
         tokio::task::yield_now().await;
