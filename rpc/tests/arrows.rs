@@ -5,10 +5,11 @@ use std::{collections::BTreeSet, path::Path};
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// Each crate of the workspace, with those of ours that it needs to be built (not those its tests need).
-const DRAWN: [&str; 10] = [
+const DRAWN: [&str; 11] = [
     "example-api -> rpc",
     "example-consumer -> example-api, rpc",
     "example-provider -> example-api, rpc",
+    "plugin -> rpc-core",
     "renamed -> rpc",
     "rpc -> rpc-core, rpc-fault, rpc-loadbalancer, rpc-macros, rpc-registry",
     "rpc-core -> ",

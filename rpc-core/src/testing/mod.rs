@@ -12,6 +12,7 @@ mod frames;
 mod leaving;
 mod liveness;
 mod probe;
+mod runs;
 mod script;
 
 use std::collections::HashMap;
