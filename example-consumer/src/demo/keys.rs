@@ -1,17 +1,19 @@
 //! The scene of the keys: which calls belong together.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, ensure};
 use example_api::{UserError, UserService, UserServiceStub};
-use rpc::{CallReport, Changes, Client};
+use rpc::{CallReport, Change, Changes, Client};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::print::{self, scene};
 use super::stage::{PROVIDERS, Stage, observed};
 
 const LEAVING: &str = "provider-2";
-const IDS: std::ops::RangeInclusive<u64> = 1..=300;
+/// Not a multiple of the providers' number: going round by turns would not look like keys.
+const IDS: RangeInclusive<u64> = 1..=400;
 
 /// Which provider answers for each id.
 type Homes = BTreeMap<u64, String>;
@@ -85,7 +87,7 @@ impl Asker {
 }
 
 /// Waits until a client has heard of a change.
-async fn seen(changes: &mut Changes, is_it: impl Fn(&rpc::Change) -> bool) -> anyhow::Result<()> {
+async fn seen(changes: &mut Changes, is_it: impl Fn(&Change) -> bool) -> anyhow::Result<()> {
     while !is_it(&changes.next().await.context("the client is gone")?) {}
     Ok(())
 }
