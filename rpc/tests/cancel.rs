@@ -19,6 +19,7 @@ trait Patience {
     /// Never answers.
     async fn wait(&self) -> Result<(), RpcError>;
     async fn answer(&self) -> Result<u8, RpcError>;
+    async fn answer_later(&self) -> Result<u8, RpcError>;
 }
 
 /// Counts its handlers.
@@ -45,6 +46,11 @@ impl Patience for Counted {
     }
 
     async fn answer(&self) -> Result<u8, RpcError> {
+        Ok(42)
+    }
+
+    async fn answer_later(&self) -> Result<u8, RpcError> {
+        tokio::task::yield_now().await;
         Ok(42)
     }
 }
@@ -186,4 +192,35 @@ async fn a_server_that_is_dropped_takes_its_handlers_along() {
     service.gone().await;
     let error = call.await.unwrap().unwrap_err();
     assert_eq!(error.code(), Code::ConnectionLost, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_place_of_a_dropped_call_is_free_for_the_next() {
+    let service = Counted::default();
+    let server = server(PatienceDispatcher::new(service.clone())).max_in_flight(1).start().await.unwrap();
+    let stub: PatienceStub = client(&[server.address()]).build().unwrap().stub().unwrap();
+    for round in 1..=500 {
+        let call = tokio::spawn({
+            let stub = stub.clone();
+            async move { stub.wait().await }
+        });
+        while service.begun.load(Ordering::SeqCst) < round {
+            tokio::task::yield_now().await;
+        }
+        call.abort();
+        call.await.unwrap_err();
+        assert_eq!(stub.answer().await.unwrap(), 42, "round {round}");
+        while service.alive() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_place_of_an_answered_call_is_free_for_the_next() {
+    let server = server(PatienceDispatcher::new(Counted::default())).max_in_flight(1).start().await.unwrap();
+    let stub: PatienceStub = client(&[server.address()]).build().unwrap().stub().unwrap();
+    for round in 0..5_000 {
+        assert_eq!(stub.answer_later().await.unwrap(), 42, "round {round}");
+    }
 }

@@ -12,7 +12,7 @@ use crate::invocation::Invocation;
 use crate::lock::lock;
 use crate::protocol::message::Response;
 use crate::status::{Status, StatusCode};
-use crate::transport::connection::{Outgoing, Refusal};
+use crate::transport::outgoing::{Outgoing, Refusal};
 use crate::transport::pending::Answer;
 
 /// How an instance's part ended without a reply.

@@ -11,7 +11,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::lock::lock;
 use crate::transport::connect::Connect;
-use crate::transport::connection::{Connection, OpenError};
+use crate::transport::connection::Connection;
+use crate::transport::greeting::OpenError;
 
 /// Pause after the first failure to connect; it doubles with each further one.
 const FIRST_BACK_OFF: Duration = Duration::from_millis(100);

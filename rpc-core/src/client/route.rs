@@ -15,7 +15,8 @@ use crate::error::Code;
 use crate::method::ServiceDescriptor;
 use crate::protocol::message::Description;
 use crate::protocol::shape;
-use crate::transport::connection::{Connection, Outgoing, Refusal};
+use crate::transport::connection::Connection;
+use crate::transport::outgoing::{Outgoing, Refusal};
 use crate::transport::pending::Answer;
 
 /// How long a server may take to describe a method. Not the deadline of the call that asks first: others wait for the same answer.

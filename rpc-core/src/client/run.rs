@@ -1,5 +1,6 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use super::attempt::Failure;
@@ -106,9 +107,16 @@ fn is_new(passed: &Passed, position: usize) -> bool {
 /// Asks the picker, and looks for itself if the picker's answer is not admitted.
 fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let count = snapshot.endpoints.len();
-    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), admits));
+    // A picker returns what it was last told is admitted; only one that does not costs a second look.
+    let admitted = Cell::new(None);
+    let asks = |position: usize| {
+        let admits = position < count && admits(position);
+        admitted.set(admits.then_some(position));
+        admits
+    };
+    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks));
     picked
-        .filter(|position| *position < count && admits(*position))
+        .filter(|position| admitted.get() == picked || *position < count && admits(*position))
         .or_else(|| (0..count).find(|position| admits(*position)))
 }
 

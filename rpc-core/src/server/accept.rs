@@ -1,10 +1,11 @@
 //! The accept loop. Nothing that a client or the operating system does ends it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -16,6 +17,30 @@ use crate::transport::Io;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Such errors are logged once in this time.
 const LOG_EVERY: Duration = Duration::from_secs(5);
+
+/// Connections that the system holds ready to be accepted; it may have a lower limit of its own. The usual 128 are few when all clients
+/// of a service come at once: the packet of one too many is dropped, and repeated only after a second.
+const BACKLOG: u32 = 4_096;
+
+/// Listens on the first address behind `address`, which is `host:port`, that can be listened on.
+pub(super) async fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut failure = None;
+    for address in lookup_host(address).await? {
+        match listen(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = Some(error),
+        }
+    }
+    Err(failure.unwrap_or_else(|| io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address")))
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A restarted server takes its port over from connections that linger; on Windows the option means something else.
+    socket.set_reuseaddr(cfg!(not(windows)))?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Where clients come from: a TCP port, or the in-memory network of the tests.
 pub(crate) trait Listen: Send + 'static {

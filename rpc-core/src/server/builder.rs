@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::accept::{Listen, accept};
+use super::accept::{Listen, accept, bind};
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
@@ -164,7 +163,7 @@ impl ServerBuilder {
     /// registered.
     pub async fn start(self) -> Result<Server, StartError> {
         let failed = |source| StartError::Listen { address: self.listen.clone(), source };
-        let listener = TcpListener::bind(&self.listen).await.map_err(failed)?;
+        let listener = bind(&self.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         self.serve_clients(listener, address).await
     }

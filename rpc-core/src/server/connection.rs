@@ -3,9 +3,7 @@
 //! One task drives it. It decodes all that one read brought, polls each handler once in place, and writes the answers of those that
 //! were ready together; a handler that has to wait becomes a task of its own.
 
-use std::any::Any;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -17,26 +15,25 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::codec::Decoder;
 
+use super::greeting::{Greeted, HELLO_WITHIN, greet};
 use super::handlers::Handlers;
+use super::panics::{catch, poll};
 use super::table::Entry;
-use super::{Answer, Handling, Request, Shared as Server};
+use super::{Handling, Request, Shared as Server};
 use crate::context::{Context, Ends};
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
-use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
 use crate::protocol::message::{self, RequestHead, Response};
 use crate::status::{Status, StatusCode};
 use crate::transport::output::Output;
 use crate::transport::{Io, READ_BUFFER, Reader, TICK};
 
-/// How long a client may take to say hello.
-const HELLO_WITHIN: Duration = Duration::from_secs(5);
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
 /// How long a client may take to close a connection that was drained.
-const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +82,8 @@ struct Connection {
 /// Serves one client until the connection ends.
 pub(super) async fn serve(io: Io, server: Arc<Server>) {
     let peer = io.peer;
-    let ended = match greet(io, server).await {
-        Ok((connection, reader, decoder, buffer)) => connection.drive(reader, decoder, buffer).await,
+    let ended = match greet(io, &server).await {
+        Ok(greeted) => drive(greeted, server).await,
         Err(ended) => ended,
     };
     let peer = peer.map(tracing::field::display);
@@ -96,80 +93,33 @@ pub(super) async fn serve(io: Io, server: Arc<Server>) {
     }
 }
 
-type Greeted = (Arc<Connection>, Reader, FrameDecoder, BytesMut);
-
-/// Exchanges hellos.
-async fn greet(io: Io, server: Arc<Server>) -> Result<Greeted, Ended> {
-    let Io { mut reader, writer, peer } = io;
-    let mut decoder = FrameDecoder::new(MAX_CLIENT_HELLO);
-    let mut buffer = BytesMut::new();
-    let hello = tokio::time::timeout(HELLO_WITHIN, read_hello(&mut reader, &mut decoder, &mut buffer));
-    let hello = hello.await.map_err(|_| Ended::NoHelloInTime)??;
-    let output = Output::new(writer);
-    let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[], hello.encode());
-    if !hello.speaks_our_version() {
-        answer(&ServerHello::refused());
-        tokio::time::timeout(CLOSE_WITHIN, output.shutdown()).await.map_err(|_| Ended::Silent)??;
-        return Err(Ended::NoCommonVersion { lowest: hello.lowest, highest: hello.highest });
-    }
-    answer(&ServerHello::Welcome(Welcome {
-        leaving: server.leaving.is_cancelled(),
-        max_frame: server.max_frame,
-        max_in_flight: server.max_in_flight,
-        incarnation: server.incarnation,
-        instance: server.instance.clone(),
-        methods: server.table.hello(),
-    }));
-    output.wake();
-    decoder.set_max_frame(server.max_frame);
-    let ends = Arc::new(Ends { instance: server.instance.clone(), peer });
+async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
+    let Greeted { output, reader, decoder, buffer, peer, client_max_frame } = greeted;
     let connection = Arc::new(Connection {
+        ends: Arc::new(Ends { instance: server.instance.clone(), peer }),
         server,
         output,
         handlers: Handlers::default(),
-        ends,
-        client_max_frame: hello.max_frame,
+        client_max_frame,
         opened: Instant::now(),
         last_read: AtomicU64::new(0),
         wants_sweep: Notify::new(),
         echoed: AtomicBool::new(false),
         quieter: Notify::new(),
     });
-    Ok((connection, reader, decoder, buffer))
-}
-
-async fn read_hello(
-    reader: &mut Reader,
-    decoder: &mut FrameDecoder,
-    buffer: &mut BytesMut,
-) -> Result<ClientHello, Ended> {
-    loop {
-        if let Some(frame) = decoder.decode(buffer)? {
-            return match frame.header.kind {
-                Kind::Hello => Ok(ClientHello::decode(frame.payload)?),
-                kind => Err(Ended::NoHello(kind)),
-            };
-        }
-        if reader.read_buf(buffer).await? == 0 {
-            return Err(Ended::Closed);
-        }
+    // Whatever ends this task, and be it that the server is dropped, ends the handlers.
+    let guard = EndGuard(connection);
+    let this = &guard.0;
+    tokio::select! {
+        biased;
+        ended = this.read(reader, decoder, buffer) => ended,
+        error = this.output.run() => Ended::Io(error),
+        ended = this.sweep() => ended,
+        ended = this.drain() => ended,
     }
 }
 
 impl Connection {
-    async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) -> Ended {
-        // Whatever ends this task, and be it that the server is dropped, ends the handlers.
-        let guard = EndGuard(self);
-        let this = &guard.0;
-        tokio::select! {
-            biased;
-            ended = this.read(reader, decoder, buffer) => ended,
-            error = this.output.run() => Ended::Io(error),
-            ended = this.sweep() => ended,
-            ended = this.drain() => ended,
-        }
-    }
-
     async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
         loop {
             loop {
@@ -219,10 +169,10 @@ impl Connection {
     fn request(self: &Arc<Self>, header: Header, payload: Bytes) -> Result<(), Ended> {
         let Header { id, codec, flags, .. } = header;
         let (head, body) = RequestHead::decode(flags, payload)?;
-        if self.handlers.contains(id) {
+        let Some(in_flight) = self.handlers.beside(id) else {
             return Err(Ended::DuplicateId(id));
-        }
-        let (entry, known_codec) = match self.admit(&head, codec) {
+        };
+        let (entry, known_codec) = match self.admit(&head, codec, in_flight) {
             Ok(admitted) => admitted,
             Err(status) => {
                 self.answer(id, codec, Response::Status(status));
@@ -248,7 +198,7 @@ impl Connection {
     }
 
     /// The method and codec of a request that may run; else why not.
-    fn admit(&self, head: &RequestHead, codec: u8) -> Result<(&Entry, Codec), Status> {
+    fn admit(&self, head: &RequestHead, codec: u8, in_flight: usize) -> Result<(&Entry, Codec), Status> {
         let Some(entry) = self.server.table.get(head.method) else {
             return Err(unknown_method(head.method));
         };
@@ -256,7 +206,10 @@ impl Connection {
             let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
-        if self.handlers.alive() >= self.server.max_in_flight as usize {
+        // A client counts a call no more once it is answered or cancelled, when its handler may not be gone yet. As many again may be on
+        // their way out, so that cancelling at once what was asked makes no endless number of handlers.
+        let limit = self.server.max_in_flight as usize;
+        if in_flight >= limit || self.handlers.alive() >= limit.saturating_mul(2) {
             let message = format!("{} calls of this connection are in flight", self.server.max_in_flight);
             return Err(Status::new(StatusCode::Overloaded, message));
         }
@@ -404,23 +357,4 @@ impl Drop for Alive {
 
 fn unknown_method(number: u32) -> Status {
     Status::new(StatusCode::UnknownMethod, format!("this port has no method number {number}"))
-}
-
-/// Polls a handler; a panic is its answer.
-fn poll(entry: &Entry, handling: &mut Handling, cx: &mut TaskContext<'_>) -> Poll<Answer> {
-    catch(entry, || handling.as_mut().poll(cx)).unwrap_or_else(Poll::Ready)
-}
-
-/// Runs the user's code. What a panic says stays on this side; the caller learns that there was one.
-fn catch<T>(entry: &Entry, code: impl FnOnce() -> T) -> Result<T, Answer> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-        let text = panic_text(&*panic);
-        tracing::error!(service = entry.service(), method = entry.method(), panic = text, "a handler panicked");
-        Answer::status(StatusCode::Internal, "the handler panicked")
-    })
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a value that is no text")
 }

@@ -38,9 +38,10 @@ impl Handlers {
         }
     }
 
-    /// Whether a request of this id is being handled.
-    pub(super) fn contains(&self, id: u64) -> bool {
-        lock(&self.running).contains_key(&id)
+    /// How many requests wait for their answers; `None` if one of them has this id.
+    pub(super) fn beside(&self, id: u64) -> Option<usize> {
+        let running = lock(&self.running);
+        (!running.contains_key(&id)).then(|| running.len())
     }
 
     /// Takes a handler off the list. `true` for exactly one caller: who gets it answers the request.

@@ -5,7 +5,9 @@ mod announce;
 mod builder;
 mod connection;
 mod dispatch;
+mod greeting;
 mod handlers;
+mod panics;
 mod signal;
 mod table;
 

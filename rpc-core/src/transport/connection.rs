@@ -16,21 +16,17 @@ use tokio::time::Instant;
 use tokio_util::codec::Decoder;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::greeting::{Greeted, OpenError, greet};
+use super::liveness::{Liveness, PONG_WITHIN, Peer};
+use super::outgoing::{Outgoing, OutgoingFrame, Refusal};
 use super::output::Output;
 use super::pending::{Answer, Pending, Swept};
 use super::{Io, READ_BUFFER, Reader, TICK};
-use crate::context::Metadata;
 use crate::protocol::Malformed;
+use crate::protocol::codec::Codec;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
-use crate::protocol::hello::{ClientHello, MAX_SERVER_HELLO, ServerHello, Welcome};
-use crate::protocol::message::{self, Description, RequestHead, Response};
-
-/// Silence after which a connection with waiting calls is pinged.
-const QUIET_BUSY: Duration = Duration::from_secs(1);
-/// Every connection is pinged at least this often, so that the server knows that the client is alive.
-const PING_EVERY: Duration = Duration::from_secs(10);
-/// A pinged peer that sends nothing for this long is dead.
-const PONG_WITHIN: Duration = Duration::from_secs(1);
+use crate::protocol::hello::Welcome;
+use crate::protocol::message::{self, Description, Response};
 
 const OPEN: u8 = 0;
 const LEAVING: u8 = 1;
@@ -57,25 +53,6 @@ struct Shared {
     last_read: AtomicU64,
 }
 
-/// Why no connection came about.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error(transparent)]
-    Frame(#[from] FrameError),
-    #[error(transparent)]
-    Malformed(#[from] Malformed),
-    #[error("the server closed the connection before it said hello")]
-    Closed,
-    #[error("the server began with a {0:?} frame instead of a hello")]
-    NoHello(Kind),
-    #[error("no common protocol version: the server speaks {lowest} to {highest}, this client {ours}", ours = crate::protocol::frame::VERSION)]
-    Refused { lowest: u8, highest: u8 },
-    #[error("the server is leaving")]
-    Leaving,
-}
-
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LostCause {
@@ -95,57 +72,10 @@ pub(crate) enum LostCause {
     Dropped,
 }
 
-/// Why a request was not taken; nothing of it was sent.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    #[error("the server is leaving")]
-    Leaving,
-    #[error("all {0} calls that the server allows are in flight")]
-    Full(u32),
-    #[error("the connection has no room for another request")]
-    NoRoom,
-    #[error("the connection was lost before the request was sent")]
-    Lost,
-    #[error("the request has {length} bytes, the server accepts at most {limit} in a frame")]
-    TooLarge { length: usize, limit: u32 },
-}
-
-/// What a call sends.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Outgoing<'a> {
-    /// A request for the method at this position.
-    Request { method: u32, codec: u8, metadata: &'a Metadata, body: &'a Bytes },
-    /// The question for the types of the method at this position.
-    Describe { method: u32 },
-}
-
 impl Connection {
     /// Exchanges hellos and begins to drive the connection. The caller bounds the time.
     pub(crate) async fn open(io: Io, max_frame: u32) -> Result<Self, OpenError> {
-        let Io { mut reader, writer, .. } = io;
-        let output = Output::new(writer);
-        output.lock().push(Header::plain(Kind::Hello, 0), &[], ClientHello::new(max_frame).encode());
-        output.flush_all().await?;
-
-        let mut decoder = FrameDecoder::new(max_frame.max(MAX_SERVER_HELLO));
-        let mut buffer = BytesMut::new();
-        let frame = loop {
-            if let Some(frame) = decoder.decode(&mut buffer)? {
-                break frame;
-            }
-            if reader.read_buf(&mut buffer).await? == 0 {
-                return Err(OpenError::Closed);
-            }
-        };
-        if frame.header.kind != Kind::Hello {
-            return Err(OpenError::NoHello(frame.header.kind));
-        }
-        let welcome = match ServerHello::decode(frame.payload)? {
-            ServerHello::Refused { lowest, highest } => return Err(OpenError::Refused { lowest, highest }),
-            ServerHello::Welcome(welcome) if welcome.leaving => return Err(OpenError::Leaving),
-            ServerHello::Welcome(welcome) => welcome,
-        };
-        decoder.set_max_frame(max_frame);
+        let Greeted { output, reader, decoder, buffer, welcome } = greet(io, max_frame).await?;
         let shared = Arc::new(Shared {
             output,
             pending: Pending::default(),
@@ -348,8 +278,11 @@ impl Shared {
     }
 
     fn take(&self, frame: Frame, batch: &mut Batch) -> Result<(), LostCause> {
-        let Frame { header: Header { kind, flags, id, .. }, payload } = frame;
+        let Frame { header: Header { kind, flags, codec, id }, payload } = frame;
         match kind {
+            Kind::Response if flags != message::STATUS && Codec::from_id(codec).is_none() => {
+                return Err(Malformed("a response in an unknown codec").into());
+            }
             Kind::Response => batch.answers.push((id, Answer::Response(Response::decode(flags, payload)?))),
             Kind::Describe => {
                 let description = match Response::decode(flags, payload)? {
@@ -382,7 +315,7 @@ impl Shared {
     async fn sweep(&self) -> LostCause {
         let mut batch = Batch::default();
         let mut busy_since = None;
-        let mut liveness = Liveness { ping_at: self.opened + PING_EVERY, pinged: None };
+        let mut liveness = Liveness::new(self.opened);
         loop {
             match busy_since {
                 Some(_) => tokio::time::sleep(TICK).await,
@@ -401,8 +334,7 @@ impl Shared {
             batch.wakers.drain(..).for_each(Waker::wake);
             // After the echo, the protocol allows no pings; the server ends the connection by itself.
             if self.phase.load(Ordering::Relaxed) != OPEN {
-                liveness.ping_at = now + PING_EVERY;
-                liveness.pinged = None;
+                liveness.pause(now);
                 continue;
             }
             match liveness.check(now, self.last_read(), busy_since) {
@@ -419,41 +351,6 @@ impl Shared {
 
     fn nanos(&self, at: Instant) -> u64 {
         at.duration_since(self.opened).as_nanos() as u64
-    }
-}
-
-/// When to ping, and how long to wait for a sign of life.
-struct Liveness {
-    ping_at: Instant,
-    /// When a ping was sent that nothing has followed yet.
-    pinged: Option<Instant>,
-}
-
-enum Peer {
-    Alive,
-    WantsPing,
-    Dead,
-}
-
-impl Liveness {
-    fn next(&self) -> Instant {
-        self.pinged.map_or(self.ping_at, |at| at + PONG_WITHIN)
-    }
-
-    fn check(&mut self, now: Instant, last_read: Instant, busy_since: Option<Instant>) -> Peer {
-        if self.pinged.is_some_and(|at| last_read >= at) {
-            self.pinged = None;
-        }
-        let is_quiet = busy_since.is_some_and(|since| now >= last_read.max(since) + QUIET_BUSY);
-        match self.pinged {
-            Some(at) if now >= at + PONG_WITHIN => Peer::Dead,
-            None if is_quiet || now >= self.ping_at => {
-                self.ping_at = now + PING_EVERY;
-                self.pinged = Some(now);
-                Peer::WantsPing
-            }
-            _ => Peer::Alive,
-        }
     }
 }
 
@@ -474,39 +371,4 @@ struct Batch {
     answers: Vec<(u64, Answer)>,
     expired: Vec<u64>,
     wakers: Vec<Waker>,
-}
-
-/// The frame of an outgoing call, but for its id.
-enum OutgoingFrame<'a> {
-    Request { head: RequestHead, codec: u8, body: &'a Bytes },
-    Describe { question: Bytes },
-}
-
-impl<'a> OutgoingFrame<'a> {
-    fn new(outgoing: Outgoing<'a>, deadline: Instant) -> Self {
-        match outgoing {
-            Outgoing::Request { method, codec, metadata, body } => {
-                let time_left = Some(deadline.saturating_duration_since(Instant::now()));
-                Self::Request { head: RequestHead { method, time_left, metadata: metadata.clone() }, codec, body }
-            }
-            Outgoing::Describe { method } => Self::Describe { question: message::encode_question(method) },
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Request { head, body, .. } => head.len() + body.len(),
-            Self::Describe { question } => question.len(),
-        }
-    }
-
-    fn push(self, id: u64, queue: &mut super::output::Queue<'_>) {
-        match self {
-            Self::Request { head, codec, body } => {
-                let header = Header { kind: Kind::Request, flags: head.flags(), codec, id };
-                queue.push_with(header, head.len(), |out| head.encode(out), body.clone());
-            }
-            Self::Describe { question } => queue.push(Header::plain(Kind::Describe, id), &[], question),
-        }
-    }
 }

@@ -2,8 +2,12 @@
 
 pub(crate) mod connect;
 pub(crate) mod connection;
+pub(crate) mod greeting;
+mod liveness;
+pub(crate) mod outgoing;
 pub(crate) mod output;
 pub(crate) mod pending;
+mod sink;
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
@@ -23,6 +23,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
 use super::Writer;
+use super::sink::{Segment, Sink};
 use crate::lock::lock;
 use crate::protocol::frame::{HEADER, Header};
 
@@ -31,12 +32,6 @@ const SHARED_FROM: usize = 16 * 1024;
 
 /// Senders wait while more than this is queued.
 const ROOM: u64 = 1024 * 1024;
-
-/// A drained buffer larger than this is given back to the allocator.
-const KEPT_BUFFER: usize = 256 * 1024;
-
-/// Pieces of one vectored write, at most.
-const MAX_SLICES: usize = 32;
 
 /// The writing side of a connection.
 pub(crate) struct Output {
@@ -62,20 +57,6 @@ struct State {
     closed: bool,
 }
 
-enum Segment {
-    Copied(Vec<u8>),
-    Shared(Bytes),
-}
-
-struct Sink {
-    writer: Writer,
-    segments: VecDeque<Segment>,
-    /// Bytes of the first segment that are written.
-    offset: usize,
-    /// The buffer of a segment that is written.
-    drained: Option<Vec<u8>>,
-}
-
 /// The queue, locked.
 pub(crate) struct Queue<'a> {
     state: MutexGuard<'a, State>,
@@ -87,7 +68,7 @@ impl Output {
             state: Mutex::new(State {
                 queue: VecDeque::new(),
                 spare: Vec::new(),
-                sink: Some(Sink { writer, segments: VecDeque::new(), offset: 0, drained: None }),
+                sink: Some(Sink::new(writer)),
                 queued: 0,
                 accepted: 0,
                 flusher_woken: false,
@@ -325,64 +306,6 @@ impl Queue<'_> {
     /// Whether everything that was ever queued is accepted.
     pub(crate) fn is_idle(&self) -> bool {
         self.state.queued == self.state.accepted
-    }
-}
-
-impl Segment {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Copied(buffer) => buffer,
-            Self::Shared(body) => body,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.bytes().len()
-    }
-}
-
-impl Sink {
-    /// Writes until nothing is left or the socket takes no more; adds to `written` what it took.
-    fn poll_write_all(&mut self, cx: &mut Context<'_>, written: &mut u64) -> Poll<io::Result<()>> {
-        while let Some(first) = self.segments.front() {
-            let first = &first.bytes()[self.offset..];
-            let result = if self.segments.len() == 1 {
-                Pin::new(&mut self.writer).poll_write(cx, first)
-            } else {
-                let mut slices = [IoSlice::new(&[]); MAX_SLICES];
-                slices[0] = IoSlice::new(first);
-                for (slice, segment) in slices[1..].iter_mut().zip(self.segments.range(1..)) {
-                    *slice = IoSlice::new(segment.bytes());
-                }
-                let used = self.segments.len().min(MAX_SLICES);
-                Pin::new(&mut self.writer).poll_write_vectored(cx, &slices[..used])
-            };
-            let accepted = std::task::ready!(result)?;
-            if accepted == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            *written += accepted as u64;
-            self.advance(accepted);
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn advance(&mut self, mut accepted: usize) {
-        while let Some(first) = self.segments.front() {
-            let left = first.len() - self.offset;
-            if accepted < left {
-                self.offset += accepted;
-                return;
-            }
-            accepted -= left;
-            self.offset = 0;
-            if let Some(Segment::Copied(mut buffer)) = self.segments.pop_front()
-                && buffer.capacity() <= KEPT_BUFFER
-            {
-                buffer.clear();
-                self.drained = Some(buffer);
-            }
-        }
     }
 }
 

@@ -59,7 +59,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Inserted {
     pub(crate) id: u64,
-    /// No other call waits.
+    /// No other call is on its way: none waits, and none has yet to fetch its answer.
     pub(crate) alone: bool,
     /// Nobody sweeps: the caller must have a sweep begun.
     pub(crate) wants_sweep: bool,
@@ -97,7 +97,8 @@ impl Pending {
         slots.waiting += 1;
         slots.inserted = true;
         let wants_sweep = !std::mem::replace(&mut slots.sweeping, true);
-        Some(Inserted { id, alone: slots.waiting == 1, wants_sweep })
+        let alone = slots.slots.len() == slots.free.len() + 1;
+        Some(Inserted { id, alone, wants_sweep })
     }
 
     /// The answer to `id`, once it is there; from then on the id is not known any more.

@@ -1,5 +1,7 @@
 //! What is known of a type.
 
+use std::cell::Cell;
+
 /// What a place holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -45,7 +47,10 @@ pub(super) struct Definition {
 
 #[derive(Debug, Default)]
 pub(super) struct Part {
+    /// As `Deserialize` lists it; where it lists aliases, the names behind them are those of other places.
     pub(super) name: &'static str,
+    /// As `Serialize` writes it.
+    pub(super) written: Cell<Option<&'static str>>,
     /// One, unless an enum before it decides.
     pub(super) forms: Vec<Form>,
     /// A variant that does not exist.
@@ -87,6 +92,22 @@ impl Definition {
         }
     }
 
+    /// May hold nothing.
+    pub(super) fn is_container(&self) -> bool {
+        matches!(self.kind, Kind::Option | Kind::Sequence | Kind::Map)
+    }
+
+    /// Where the list of names has this one.
+    pub(super) fn listed(&self, name: &str) -> Option<usize> {
+        self.parts.iter().position(|part| part.name == name)
+    }
+
+    /// Whether the variant stands for an alias: `#[serde(other)]` takes the numbers that are too many.
+    pub(super) fn is_surplus(&self, variant: &Part) -> bool {
+        let is_other = |part: &Part| part.written.get() == Some(variant.name);
+        variant.written.get().is_none() && self.parts.iter().any(is_other)
+    }
+
     /// Goes on from the path of this type to the path of one of its places.
     pub(super) fn step(&self, path: &mut String, part: usize) {
         match (self.kind, part) {
@@ -96,8 +117,8 @@ impl Definition {
             (Kind::Map, 0) => path.push_str("{key}"),
             (Kind::Map, _) => path.push_str("{value}"),
             (Kind::Tuple, _) => path.push_str(&format!(".{part}")),
-            (Kind::Struct, _) => path.push_str(&format!(".{}", self.parts[part].name)),
-            (Kind::Enum, _) => path.push_str(&format!("::{}", self.parts[part].name)),
+            (Kind::Struct, _) => path.push_str(&format!(".{}", self.parts[part].name())),
+            (Kind::Enum, _) => path.push_str(&format!("::{}", self.parts[part].name())),
         }
     }
 
@@ -106,4 +127,19 @@ impl Definition {
         self.step(&mut path, part);
         path
     }
+}
+
+impl Part {
+    pub(super) fn name(&self) -> &'static str {
+        self.written.get().unwrap_or(self.name)
+    }
+}
+
+/// The path from a value of this name to the innermost of the places.
+pub(super) fn path(definitions: &[Definition], name: &str, places: &[(usize, usize)]) -> String {
+    let mut path = name.to_owned();
+    for (definition, part) in places {
+        definitions[*definition].step(&mut path, *part);
+    }
+    path
 }

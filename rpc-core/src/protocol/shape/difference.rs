@@ -5,11 +5,18 @@ use std::collections::HashMap;
 /// Differences told; the first are mostly the reason for the others.
 const MAX_TOLD: usize = 3;
 
+/// Texts longer than this, in bytes, are compared line by line only: what a hostile server describes must not cost more time and memory
+/// than it is worth, and each line is looked for among all others.
+const LONGEST_COMPARED: usize = 64 * 1024;
+
 /// Says in a few words where two shapes differ.
 #[must_use]
 pub(crate) fn difference(ours: &str, theirs: &str) -> String {
     if ours == theirs {
         return "no difference".to_owned();
+    }
+    if ours.len().max(theirs.len()) > LONGEST_COMPARED {
+        return first_line(ours, theirs);
     }
     let their_groups = groups(theirs);
     let their_groups: HashMap<_, _> = their_groups.iter().map(|group| (group.path, group)).collect();
@@ -117,7 +124,7 @@ fn only_here((name, _, form): &(&str, &str, &str)) -> String {
     format!("{name}: {form} here, nothing there")
 }
 
-/// What is left where the groups are equal: the first line that differs.
+/// What can always be told: the first line that differs.
 fn first_line(ours: &str, theirs: &str) -> String {
     let nothing = "nothing";
     let (mut ours, mut theirs) = (ours.lines(), theirs.lines());
@@ -179,6 +186,13 @@ mod tests {
         let ours: String = (1..=9).map(|n| format!("argument {n}: u8\n")).collect();
         let told = difference(&ours, &ours.replace("u8", "u16"));
         assert!(told.ends_with("; and 6 more"), "{told}");
+    }
+
+    #[test]
+    fn tells_only_the_first_of_very_many_lines() {
+        let ours: String = (1..=9_000).map(|n| format!("argument {n}: u8\n")).collect();
+        let theirs = ours.replace("argument 7: u8", "argument 7: u16");
+        assert_eq!(difference(&ours, &theirs), "`argument 7: u8` here, `argument 7: u16` there");
     }
 
     #[test]

@@ -1,24 +1,22 @@
 //! The texts are what two versions of this crate compare, so they are pinned.
 
-#![expect(dead_code, reason = "the types are only traced")]
-
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::*;
 
-fn text<T: DeserializeOwned>() -> String {
+fn text<T: Serialize + DeserializeOwned>() -> String {
     let shape = Shape::of::<T>().unwrap();
     assert_eq!(shape.unknown, Vec::<String>::new());
     shape.text
 }
 
-fn same<A: DeserializeOwned, B: DeserializeOwned>() -> bool {
+fn same<A: Serialize + DeserializeOwned, B: Serialize + DeserializeOwned>() -> bool {
     Shape::of::<A>().unwrap().fingerprint() == Shape::of::<B>().unwrap().fingerprint()
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 enum State {
     Active,
     Suspended { until: u64 },
@@ -26,7 +24,7 @@ enum State {
     Split(u8, Option<Box<State>>),
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct User {
     name: String,
     age: u32,
@@ -40,7 +38,7 @@ struct User {
     nothing: (),
 }
 
-#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 enum Color {
     Red,
     Blue,
@@ -97,24 +95,24 @@ fn lists_read_value_by_value() {
 mod renamed {
     use super::*;
 
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) struct Place {
         x: f64,
         y: Option<f64>,
     }
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) struct Wrapped(Point);
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) struct OtherType {
         x: f32,
         y: Option<f64>,
     }
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) struct OtherOrder {
         y: Option<f64>,
         x: f64,
     }
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) struct OtherName {
         x: f64,
         z: Option<f64>,
@@ -124,12 +122,12 @@ mod renamed {
         x: f64,
         y: Option<f32>,
     }
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) enum Paint {
         Red,
         Blue,
     }
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     pub(super) enum MorePaint {
         Red,
         Blue,
@@ -166,34 +164,34 @@ fn a_difference_is_told_where_it_is() {
     assert_eq!(difference(&texts[0], &texts[1]), "argument 1[].y: option<f64> here, option<f32> there");
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Tree {
     children: Vec<Tree>,
     parent: Option<Box<Tree>>,
     label: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Link(Option<Box<Link>>);
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Nested(Vec<Nested>);
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 enum Expression {
     Add(Box<Expression>, Box<Expression>),
     Call { name: String, arguments: Vec<Statement>, after: Box<Statement> },
     Literal(i64),
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 enum Statement {
     Run(Box<Expression>),
     If(Box<Expression>, Box<Statement>, u8),
     Empty,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Page<T> {
     items: Vec<T>,
     next: Option<Box<Page<Page<u8>>>>,
@@ -227,7 +225,7 @@ fn recursive_types_end_where_they_meet_themselves() {
 
 #[test]
 fn types_that_differ_in_a_parameter_are_not_confused() {
-    #[derive(Deserialize)]
+    #[derive(Serialize, Deserialize)]
     struct Both {
         numbers: Page<u8>,
         words: Page<String>,

@@ -24,11 +24,12 @@
 //! `access`, `probe`). Enums, options and recursion need several such runs (`trace`). A type that refuses every probe value
 //! hides the fields behind it, as its struct is never finished: [`Shape::unknown`] names them.
 //!
-//! # Limits
+//! # Both directions
 //!
-//! A type must write the layout that it reads. Not seen here: fields that only one direction skips, a skipped variant before
-//! others (serde numbers them differently in the two directions), and a `Serialize` written by hand that disagrees with its
-//! `Deserialize`.
+//! The shape is what a type reads; it must write the same. serde lets the two differ: by attributes for one direction, by a
+//! skipped variant before others (only `Serialize` counts it), by hand. So each value that a run made is written again, and
+//! compared place by place (`verify`). Values that no run makes are not seen: what is written otherwise only then is left to
+//! the codec, which refuses fields that are left out.
 
 mod access;
 mod definition;
@@ -37,16 +38,19 @@ mod probe;
 mod text;
 mod trace;
 mod tracer;
+mod verify;
 
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod reach;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use difference::difference;
 
+use crate::BoxError;
 use crate::arguments::Arguments;
 
 /// What the bytes of some values look like.
@@ -60,11 +64,18 @@ pub struct Shape {
 
 /// A type that bincode cannot carry.
 #[derive(Debug, thiserror::Error)]
-#[error("`{path}` needs {what}, which bincode cannot carry; use {instead}")]
-pub struct ShapeError {
-    pub(super) path: String,
-    pub(super) what: &'static str,
-    pub(super) instead: &'static str,
+pub enum ShapeError {
+    /// It needs an encoding that describes itself.
+    #[error("`{path}` needs {what}, which bincode cannot carry; use {instead}")]
+    Unsuitable { path: String, what: &'static str, instead: &'static str },
+    /// It does not write what it reads.
+    #[error("`{path}`: {how}; {advice}")]
+    Differs { path: String, how: String, advice: &'static str },
+    /// It does not write all that it reads.
+    #[error(
+        "`{path}`: `Serialize` refuses a value that `Deserialize` makes; skip variants in both directions, and let both refuse the same"
+    )]
+    Refused { path: String, source: BoxError },
 }
 
 impl Shape {
@@ -72,8 +83,8 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// If bincode cannot carry `T`.
-    pub fn of<T: DeserializeOwned>() -> Result<Shape, ShapeError> {
+    /// If bincode cannot carry `T`, or `T` writes something else than it reads.
+    pub fn of<T: Serialize + DeserializeOwned>() -> Result<Shape, ShapeError> {
         let mut list = ShapeList::default();
         list.add::<T>("value")?;
         Ok(list.shape)
@@ -83,7 +94,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// If bincode cannot carry one of them.
+    /// If bincode cannot carry one of them, or it writes something else than it reads.
     pub fn of_arguments<A: Arguments>() -> Result<Shape, ShapeError> {
         let mut list = ShapeList::default();
         A::shapes(&mut list)?;
@@ -94,8 +105,8 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// If bincode cannot carry one of them.
-    pub fn of_result<T: DeserializeOwned, E: DeserializeOwned>() -> Result<Shape, ShapeError> {
+    /// If bincode cannot carry one of them, or it writes something else than it reads.
+    pub fn of_result<T: Serialize + DeserializeOwned, E: Serialize + DeserializeOwned>() -> Result<Shape, ShapeError> {
         let mut list = ShapeList::default();
         list.add::<T>("ok")?;
         list.add::<E>("error")?;
@@ -121,13 +132,13 @@ impl ShapeList {
     ///
     /// # Errors
     ///
-    /// If bincode cannot carry `T`.
-    pub fn push<T: DeserializeOwned>(&mut self) -> Result<(), ShapeError> {
+    /// If bincode cannot carry `T`, or `T` writes something else than it reads.
+    pub fn push<T: Serialize + DeserializeOwned>(&mut self) -> Result<(), ShapeError> {
         self.values += 1;
         self.add::<T>(&format!("argument {}", self.values))
     }
 
-    fn add<T: DeserializeOwned>(&mut self, name: &str) -> Result<(), ShapeError> {
+    fn add<T: Serialize + DeserializeOwned>(&mut self, name: &str) -> Result<(), ShapeError> {
         let definitions = trace::trace::<T>(name)?;
         text::write(&definitions, name, &mut self.shape);
         Ok(())

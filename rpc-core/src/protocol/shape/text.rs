@@ -90,7 +90,7 @@ impl Writer<'_> {
             for (index, part) in definition.shown().iter().enumerate() {
                 let path = definition.path_of(path, index);
                 match definition.kind {
-                    Kind::Enum if part.absent => {}
+                    Kind::Enum if part.absent || definition.is_surplus(part) => {}
                     Kind::Struct | Kind::Enum => self.line(&path, part),
                     _ => self.children(&path, part),
                 }

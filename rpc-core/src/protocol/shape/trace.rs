@@ -3,21 +3,29 @@
 //! A run deserializes one value. An enum shows one variant in a run and an option one side, so runs are repeated, each
 //! taking a turn not taken yet, until nothing is left or nothing new is learned. Types are kept by identity, hence a
 //! recursive type ends where it meets itself: there the run takes the shortest way to a value that it knows.
+//!
+//! Each value is written again, to see whether it is written as it was read. `Serialize` may leave out what is empty, so some
+//! more runs fill containers down to a certain level only.
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ShapeError;
-use super::definition::{Definition, Form, Identity, Kind, Part};
+use super::definition::{Definition, Form, Identity, Kind, Part, path};
 use super::probe;
 use super::tracer::{Failed, Tracer};
+use super::verify::verify;
 
 /// The deepest nesting that is followed; the codec does not decode deeper values.
-const MAX_DEPTH: usize = 128;
+pub(super) const MAX_DEPTH: usize = 128;
 
 /// Questions answered for one type before the rest counts as unknown.
 const MAX_STEPS: usize = 1_000_000;
+
+/// Questions answered in the runs that leave containers empty.
+const MAX_SPARSE_STEPS: usize = 100_000;
 
 /// Probe values offered in one place before it counts as refusing all.
 const MAX_TRIES: usize = 24;
@@ -41,6 +49,10 @@ pub(super) struct Trace<'a> {
     pub(super) error: Option<ShapeError>,
     /// Inside a type that is open already: take the shortest way, explore nothing.
     pub(super) quiet: usize,
+    /// Containers nested deeper than this stay empty; `None` while there is more to see.
+    filled_levels: Option<usize>,
+    /// A container stayed empty for its level alone.
+    left_empty: bool,
     name: &'a str,
     identities: HashMap<Identity, usize>,
     unfinished: Vec<bool>,
@@ -52,18 +64,15 @@ pub(super) struct Trace<'a> {
 }
 
 /// Everything there is to see of `T`; the first definition holds the value itself.
-pub(super) fn trace<T: DeserializeOwned>(name: &str) -> Result<Vec<Definition>, ShapeError> {
+pub(super) fn trace<T: Serialize + DeserializeOwned>(name: &str) -> Result<Vec<Definition>, ShapeError> {
     let mut trace = Trace::new(name);
     let mut idle = 0;
     while trace.survey() && idle < trace.patience() {
         let before = trace.progress;
-        // The value is of no use, and why there may be none is noted in the trace.
-        let _: Result<(), Failed> = trace.within(0, 0, |trace| T::deserialize(Tracer { trace }).map(drop));
-        if let Some(error) = trace.error.take() {
-            return Err(error);
-        }
+        trace.run::<T>()?;
         idle = if trace.progress > before { 0 } else { idle + 1 };
     }
+    trace.run_sparsely::<T>()?;
     Ok(trace.definitions)
 }
 
@@ -74,6 +83,8 @@ impl<'a> Trace<'a> {
             failure: None,
             error: None,
             quiet: 0,
+            filled_levels: None,
+            left_empty: false,
             name,
             identities: HashMap::new(),
             unfinished: Vec::new(),
@@ -83,6 +94,40 @@ impl<'a> Trace<'a> {
             progress: 0,
             learned: 0,
         }
+    }
+
+    /// Reads one value, and checks that it is written alike.
+    fn run<T: Serialize + DeserializeOwned>(&mut self) -> Result<(), ShapeError> {
+        let value = self.within(0, 0, |trace| T::deserialize(Tracer { trace }));
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        match value {
+            Ok(value) => verify(&value, &self.definitions, self.name),
+            // Why there is no value is noted in the trace.
+            Err(Failed) => Ok(()),
+        }
+    }
+
+    /// Shows every struct with its containers empty, for what `Serialize` leaves out then.
+    fn run_sparsely<T: Serialize + DeserializeOwned>(&mut self) -> Result<(), ShapeError> {
+        let enums = self.definitions.iter().filter(|definition| definition.kind == Kind::Enum);
+        let turns = enums.map(|definition| definition.parts.len()).max().unwrap_or(1);
+        let end = MAX_STEPS.min(self.steps + MAX_SPARSE_STEPS);
+        for level in 0..MAX_DEPTH {
+            self.filled_levels = Some(level);
+            self.left_empty = false;
+            for _ in 0..turns {
+                if self.steps >= end {
+                    return Ok(());
+                }
+                self.run::<T>()?;
+            }
+            if !self.left_empty {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Notes which types lead to something not seen yet; says whether there is any.
@@ -232,8 +277,15 @@ impl<'a> Trace<'a> {
     }
 
     /// Whether a run should go into this place, which it could leave out.
-    pub(super) fn explores(&self, id: usize, part: usize) -> bool {
+    pub(super) fn explores(&mut self, id: usize, part: usize) -> bool {
         let part = &self.definitions[id].parts[part];
+        if let Some(levels) = self.filled_levels {
+            let container = |(id, _): &&(usize, usize)| self.definitions[*id].is_container();
+            let empty = self.stack.iter().filter(container).count() >= levels;
+            let works = self.quiet == 0 && part.done && !self.is_blocked(part);
+            self.left_empty |= works && empty;
+            return works && !empty;
+        }
         self.quiet == 0 && (self.is_fresh(part) || !self.is_blocked(part) && self.is_unfinished(part))
     }
 
@@ -248,6 +300,9 @@ impl<'a> Trace<'a> {
         };
         let leading = all(&|part| !self.is_blocked(part) && self.is_unfinished(part));
         let working = all(&|part| part.done);
+        if self.filled_levels.is_some() && !working.is_empty() {
+            return Ok(working[turn % working.len()]);
+        }
         let blocked = parts.iter().any(|part| self.is_blocked(part) && !part.dead);
         if !leading.is_empty() {
             return Ok(leading[turn % leading.len()]);
@@ -276,11 +331,8 @@ impl<'a> Trace<'a> {
 
     /// Ends all runs: the type cannot be carried.
     pub(super) fn refuse(&mut self, what: &'static str, instead: &'static str) -> Failed {
-        let mut path = self.name.to_owned();
-        for (definition, part) in &self.stack {
-            self.definitions[*definition].step(&mut path, *part);
-        }
-        self.error.get_or_insert(ShapeError { path, what, instead });
+        let path = path(&self.definitions, self.name, &self.stack);
+        self.error.get_or_insert(ShapeError::Unsuitable { path, what, instead });
         self.fail(Failure::Dead)
     }
 

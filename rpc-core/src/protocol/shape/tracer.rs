@@ -224,6 +224,6 @@ impl<'de> Deserializer<'de> for Tracer<'_, '_> {
 }
 
 /// Whether an option should hold something: to see what, or because its absence was refused.
-fn wants_some(trace: &Trace<'_>, id: usize) -> bool {
+fn wants_some(trace: &mut Trace<'_>, id: usize) -> bool {
     trace.explores(id, 0) || trace.quiet == 0 && probe::boolean(trace.probe())
 }

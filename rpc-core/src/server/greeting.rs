@@ -1,0 +1,75 @@
+//! The first words of a server's connection.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use tokio_util::codec::Decoder;
+
+use super::Shared as Server;
+use super::connection::{CLOSE_WITHIN, Ended};
+use crate::protocol::frame::{FrameDecoder, Header, Kind};
+use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
+use crate::transport::output::Output;
+use crate::transport::{Io, Reader};
+
+/// How long a client may take to say hello.
+pub(super) const HELLO_WITHIN: Duration = Duration::from_secs(5);
+
+/// A stream on which hellos were exchanged.
+pub(super) struct Greeted {
+    pub(super) output: Output,
+    pub(super) reader: Reader,
+    pub(super) decoder: FrameDecoder,
+    /// What was read beyond the hello.
+    pub(super) buffer: BytesMut,
+    pub(super) peer: Option<SocketAddr>,
+    /// The longest payload that the client accepts.
+    pub(super) client_max_frame: u32,
+}
+
+/// Exchanges hellos.
+pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
+    let Io { mut reader, writer, peer } = io;
+    let mut decoder = FrameDecoder::new(MAX_CLIENT_HELLO);
+    let mut buffer = BytesMut::new();
+    let hello = tokio::time::timeout(HELLO_WITHIN, read_hello(&mut reader, &mut decoder, &mut buffer));
+    let hello = hello.await.map_err(|_| Ended::NoHelloInTime)??;
+    let output = Output::new(writer);
+    let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[], hello.encode());
+    if !hello.speaks_our_version() {
+        answer(&ServerHello::refused());
+        tokio::time::timeout(CLOSE_WITHIN, output.shutdown()).await.map_err(|_| Ended::Silent)??;
+        return Err(Ended::NoCommonVersion { lowest: hello.lowest, highest: hello.highest });
+    }
+    answer(&ServerHello::Welcome(Welcome {
+        leaving: server.leaving.is_cancelled(),
+        max_frame: server.max_frame,
+        max_in_flight: server.max_in_flight,
+        incarnation: server.incarnation,
+        instance: server.instance.clone(),
+        methods: server.table.hello(),
+    }));
+    output.wake();
+    decoder.set_max_frame(server.max_frame);
+    Ok(Greeted { output, reader, decoder, buffer, peer, client_max_frame: hello.max_frame })
+}
+
+async fn read_hello(
+    reader: &mut Reader,
+    decoder: &mut FrameDecoder,
+    buffer: &mut BytesMut,
+) -> Result<ClientHello, Ended> {
+    loop {
+        if let Some(frame) = decoder.decode(buffer)? {
+            return match frame.header.kind {
+                Kind::Hello => Ok(ClientHello::decode(frame.payload)?),
+                kind => Err(Ended::NoHello(kind)),
+            };
+        }
+        if reader.read_buf(buffer).await? == 0 {
+            return Err(Ended::Closed);
+        }
+    }
+}
