@@ -8,7 +8,7 @@ mod users;
 use rpc::{RpcError, rpc_service};
 use serde::{Deserialize, Serialize};
 
-pub use users::{Store, Users};
+pub use users::Users;
 
 /// Keeps users.
 #[rpc_service]

@@ -5,14 +5,13 @@
 //! ```
 
 mod demo;
-mod scenes;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: example-consumer demo
 
-  demo    three providers and a client in this process; shows what the framework does and checks it";
+  demo    providers, a registry and clients in this process; shows what the framework does and checks it";
 
 #[tokio::main]
 async fn main() -> ExitCode {

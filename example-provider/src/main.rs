@@ -1,4 +1,4 @@
-//! A provider of the example service: serves until ctrl-c, then leaves gracefully.
+//! A provider of the example service: serves until it is told to end, then leaves gracefully.
 //!
 //! ```text
 //! example-provider [ADDRESS]
@@ -6,8 +6,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
-use example_api::{Store, UserServiceDispatcher, Users};
+use example_api::{UserServiceDispatcher, Users};
 use rpc::Server;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
@@ -15,7 +14,8 @@ const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const USAGE: &str = "\
 usage: example-provider [ADDRESS]
 
-Serves UserService on ADDRESS (host:port, 127.0.0.1:9000 if not given; port 0 takes a free one) until ctrl-c.";
+Serves UserService on ADDRESS (host:port, 127.0.0.1:9000 if not given; port 0 takes a free one)
+until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -35,12 +35,10 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(address: &str) -> anyhow::Result<()> {
-    let users = Users::new(address, Store::default());
-    let server = Server::builder().service(UserServiceDispatcher::new(users)).listen(address).start().await?;
+    let users = UserServiceDispatcher::new(Users::default());
+    let server = Server::builder().service(users).listen(address).start().await?;
     println!("serving UserService on {}; ctrl-c ends it", server.address());
-
-    tokio::signal::ctrl_c().await.context("cannot wait for ctrl-c")?;
-    let cut = server.shutdown().await;
-    anyhow::ensure!(cut == 0, "{cut} calls were cut, they took longer than shutting down waits for");
+    let cut = server.run_until_signal().await?;
+    anyhow::ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
     Ok(())
 }

@@ -23,7 +23,7 @@ async fn serves_at_the_address_that_it_prints_until_ctrl_c() {
 
     let client = Client::builder().registry(format!("direct://{address}")).build().unwrap();
     let users: UserServiceStub = client.stub().unwrap();
-    assert_eq!(users.whoami().await.unwrap(), "127.0.0.1:0");
+    assert_eq!(users.whoami().await.unwrap(), address);
 
     let killed = Command::new("kill").args(["-INT", &provider.id().to_string()]).status().unwrap();
     assert!(killed.success());

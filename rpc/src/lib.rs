@@ -7,9 +7,9 @@
 //!
 //!  your code -> GreeterStub -> Client  == TCP ==>  Server -> GreeterDispatcher -> your Greeter
 //!                                |
-//!                                +-- registry         which instances are there?      direct
-//!                                +-- load balancer    which of them takes the call?   roundRobin
-//!                                +-- fault strategy   what if it fails?               failFast
+//!                                +-- registry         which instances are there?      direct, memory
+//!                                +-- load balancer    which of them takes the call?   roundRobin, random, consistentHash
+//!                                +-- fault strategy   what if it fails?               failFast, failOver
 //! ```
 //!
 //! # Examples
@@ -48,8 +48,8 @@
 //! # Where to look
 //!
 //! - Services: [`rpc_service`]. Errors: [`RpcError`], [`Code`], [`Executed`].
-//! - Consumers: [`Client`], [`CallOptions`], [`CallReport`]. Providers: [`Server`], [`Context`].
-//! - Plugins: [`extension`], [`registry`], [`loadbalancer`], [`fault`].
+//! - Consumers: [`Client`], [`CallOptions`], [`CallReport`], [`Changes`]. Providers: [`Server`], [`Context`].
+//! - Plugins: [`PluginConfig`], [`extension`], [`registry`], [`loadbalancer`], [`fault`].
 //!
 //! # Why this crate
 //!

@@ -1,0 +1,64 @@
+//! What the scenes play with: providers that come and go, a registry, and clients.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use example_api::{UserServiceDispatcher, Users};
+use rpc::{CallReport, Client, ClientBuilder, Server};
+use tokio::sync::mpsc;
+
+/// The ids of the providers that are there from the beginning.
+pub(crate) const PROVIDERS: [&str; 3] = ["provider-1", "provider-2", "provider-3"];
+
+/// Providers announce themselves here, and clients look here for them.
+const REGISTRY: &str = "memory:demo";
+
+/// The running providers, by id.
+pub(crate) struct Stage {
+    servers: BTreeMap<&'static str, Server>,
+    users: Users,
+}
+
+impl Stage {
+    /// Starts the first providers.
+    pub(crate) async fn set() -> anyhow::Result<Self> {
+        println!(
+            "Three providers of UserService start, each on a TCP port of its own, and register in `{REGISTRY}`:\n"
+        );
+        let mut stage = Self { servers: BTreeMap::new(), users: Users::default() };
+        for id in PROVIDERS {
+            stage.start(id).await?;
+            println!("    {id}  {}", stage.servers[id].address());
+        }
+        println!("\nClients are told the registry, and find the providers there.");
+        Ok(stage)
+    }
+
+    /// Starts a provider. Who finds it in the registry finds it serving.
+    pub(crate) async fn start(&mut self, id: &'static str) -> anyhow::Result<()> {
+        let users = UserServiceDispatcher::new(self.users.clone());
+        let server = Server::builder().service(users).listen("127.0.0.1:0").registry(REGISTRY).id(id);
+        self.servers.insert(id, server.start().await?);
+        Ok(())
+    }
+
+    /// Hands a provider over: to shut it down, or to drop it, which is what a crash is to its clients.
+    pub(crate) fn take(&mut self, id: &str) -> anyhow::Result<Server> {
+        self.servers.remove(id).with_context(|| format!("{id} does not run"))
+    }
+}
+
+/// A client of the registry, to be configured further.
+pub(crate) fn client() -> ClientBuilder {
+    Client::builder().registry(REGISTRY)
+}
+
+/// The same, with a report of each of its calls.
+pub(crate) fn observed() -> (ClientBuilder, mpsc::UnboundedReceiver<CallReport>) {
+    let (sender, reports) = mpsc::unbounded_channel();
+    let client = client().observe(move |report| {
+        // A scene that has seen enough no longer receives.
+        let _ = sender.send(report.clone());
+    });
+    (client, reports)
+}
