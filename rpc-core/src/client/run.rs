@@ -1,11 +1,12 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::attempt::Failure;
 use super::channel::Core;
-use super::route::Cause;
+use super::route::{Cause, Link};
 use super::snapshot::Snapshot;
 use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
@@ -15,8 +16,12 @@ use crate::loadbalancer::PickContext;
 use crate::lock::lock;
 use crate::report::Attempt;
 
-/// Positions that were passed over in this run, with the causes.
-type Passed = Vec<(usize, Cause)>;
+/// An instance that was passed over in this run, and why.
+struct Passed {
+    link: u64,
+    instance: String,
+    cause: Cause,
+}
 
 impl Run for Core {
     fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>> {
@@ -27,9 +32,17 @@ impl Run for Core {
 impl Core {
     /// Makes one run. Each instance gets at most one chance.
     pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
-        let snapshot = self.snapshot(call).await?;
-        let mut passed = Passed::new();
-        while let Some(position) = choose(&snapshot, call, &passed) {
+        let mut snapshot = self.snapshot(call).await?;
+        let mut passed = Vec::new();
+        loop {
+            let Some(position) = choose(&snapshot, call, &passed) else {
+                // The list may have become another meanwhile, as when the only provider is replaced.
+                match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
+                    Some(newer) => snapshot = newer,
+                    None => return Err(self.exhausted(&snapshot, call, passed)),
+                }
+                continue;
+            };
             let link = &snapshot.links[position];
             let result = self.attempt(link, call, within).await;
             let instance = || snapshot.endpoints[position].instance().id.clone();
@@ -48,32 +61,30 @@ impl Core {
                 Err(Failure::Passed(cause)) => {
                     let text = Some(cause.text.clone());
                     record(call, Attempt { instance: instance(), executed: Executed::No, error: text });
-                    passed.push((position, cause));
+                    passed.push(Passed { link: link.number, instance: instance(), cause });
                 }
             }
         }
-        Err(self.exhausted(&snapshot, call, passed))
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Passed) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Vec<Passed>) -> RpcError {
         let name = self.name(call.ordinal);
-        for (position, link) in snapshot.links.iter().enumerate() {
-            if is_new(&passed, position) {
-                passed.extend(link.objection(call.ordinal).map(|cause| (position, cause)));
+        for (endpoint, link) in snapshot.endpoints.iter().zip(&snapshot.links) {
+            if is_new(&passed, link) {
+                let instance = endpoint.instance().id.clone();
+                passed.extend(link.objection(call.ordinal).map(|cause| Passed { link: link.number, instance, cause }));
             }
         }
-        let Some(((_, first), others)) = passed.split_first() else {
+        let Some((first, others)) = passed.split_first() else {
             let (registry, service) = (&self.shared.registry, call.service());
             let message = format!("`{name}`: registry `{registry}` knows no instance of service `{service}`");
             return RpcError::with_code(Code::NoInstance, Executed::No, message);
         };
-        let shared = others.iter().all(|(_, cause)| cause.code == first.code);
-        let code = if shared { first.code } else { Code::Unavailable };
-        let cause = |(position, cause): &(usize, Cause)| {
-            format!("{}: {}", snapshot.endpoints[*position].instance().id, cause.text)
-        };
-        let causes: Vec<_> = passed.iter().map(cause).collect();
+        let shared = others.iter().all(|other| other.cause.code == first.cause.code);
+        let code = if shared { first.cause.code } else { Code::Unavailable };
+        let causes: Vec<_> =
+            passed.iter().map(|Passed { instance, cause, .. }| format!("{instance}: {}", cause.text)).collect();
         let message = format!("`{name}`: no instance can take the call ({})", causes.join("; "));
         RpcError::with_code(code, Executed::No, message)
     }
@@ -81,27 +92,26 @@ impl Core {
 
 /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
 /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-fn choose(snapshot: &Snapshot, call: &Invocation, passed: &Passed) -> Option<usize> {
+fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[Passed]) -> Option<usize> {
     let tried = lock(&call.tried).clone();
     let position = choose_untried(snapshot, call, passed, &tried);
-    if position.is_some() || tried.is_empty() {
+    let (Some(last), None) = (tried.last(), position) else {
         return position;
-    }
-    // The last one that failed is the last to be asked again.
-    let last = &tried[tried.len() - 1..];
+    };
     lock(&call.tried).clear();
-    choose_untried(snapshot, call, passed, last).or_else(|| choose_untried(snapshot, call, passed, &[]))
+    // The last one that failed is the last to be asked again.
+    choose_untried(snapshot, call, passed, &[*last]).or_else(|| choose_untried(snapshot, call, passed, &[]))
 }
 
-fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &Passed, tried: &[u64]) -> Option<usize> {
-    let is_new = |position: usize| is_new(passed, position) && !tried.contains(&snapshot.links[position].number);
-    let admits = |position: usize| is_new(position) && snapshot.links[position].admits(call.ordinal);
-    let forgives = |position: usize| is_new(position) && !snapshot.links[position].is_open();
+fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &[Passed], tried: &[u64]) -> Option<usize> {
+    let is_new = |link: &Link| is_new(passed, link) && !tried.contains(&link.number);
+    let admits = |position: usize| is_new(&snapshot.links[position]) && snapshot.links[position].admits(call.ordinal);
+    let forgives = |position: usize| is_new(&snapshot.links[position]) && !snapshot.links[position].is_open();
     pick(snapshot, call, &admits).or_else(|| pick(snapshot, call, &forgives))
 }
 
-fn is_new(passed: &Passed, position: usize) -> bool {
-    passed.iter().all(|(at, _)| *at != position)
+fn is_new(passed: &[Passed], link: &Link) -> bool {
+    passed.iter().all(|passed| passed.link != link.number)
 }
 
 /// Asks the picker, and looks for itself if the picker's answer is not admitted.

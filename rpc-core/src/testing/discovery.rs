@@ -260,3 +260,64 @@ async fn what_was_watched_is_watched_again_when_the_watch_comes_back() {
     until(|| client.instances::<ProbeStub>().unwrap().list[0].address == B).await;
     assert_eq!(script.lookups(), lookups, "the change came by an event");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_twice_is_still_a_watch() {
+    let script = Script::new("fails twice", pushing(&[A]));
+    let (_network, _services, _servers, client) = stage("fails twice").await;
+    let client = client.build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    probe.echo("x".into()).await.unwrap();
+    for failure in ["cut", "still cut"] {
+        script.change(|state| state.fails = Some(failure));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    script.change(|state| {
+        state.fails = None;
+        state.addresses = vec![B];
+    });
+    until(|| client.instances::<ProbeStub>().unwrap().list[0].address == B).await;
+    assert_eq!((script.watches(), script.lookups()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_at_once_is_no_busy_loop_and_lookups_serve_instead() {
+    let script = Script::new("ends", State { watch_ends: true, ..pushing(&[A]) });
+    let (_network, _services, _servers, client) = stage("ends").await;
+    let probe: ProbeStub = client.build().unwrap().stub().unwrap();
+    let started = Instant::now();
+    probe.echo("x".into()).await.unwrap();
+    assert_took(started, Duration::ZERO);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    println!("{} watches, {} lookups in a minute", script.watches(), script.lookups());
+    assert!((10..=25).contains(&script.watches()), "{}", script.watches());
+    assert!((10..=25).contains(&script.lookups()), "{}", script.lookups());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_takes_long_to_open_does_not_keep_the_first_call_waiting() {
+    let script = Script::new("slow watch", State { watch_delay: Duration::from_secs(4), ..pushing(&[A]) });
+    let (_network, _services, _servers, client) = stage("slow watch").await;
+    let client = client.build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    let started = Instant::now();
+    probe.echo("x".into()).await.unwrap();
+    assert_took(started, Duration::from_millis(100));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    script.change(|state| state.addresses = vec![B]);
+    until(|| client.instances::<ProbeStub>().unwrap().list[0].address == B).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_on_its_way_to_a_provider_that_was_replaced_finds_the_new_one() {
+    let script = Script::new("replaced", pushing(&["10.0.0.3:1"]));
+    let (network, services, _servers, client) = stage("replaced").await;
+    // It accepts, but says no hello: connecting to it takes the whole timeout.
+    let _mute = network.listen("10.0.0.3:1".parse().unwrap());
+    let probe: ProbeStub = client.build().unwrap().stub().unwrap();
+    let call = tokio::spawn(async move { probe.echo("x".into()).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    script.change(|state| state.addresses = vec![A]);
+    assert_eq!(call.await.unwrap().unwrap(), "x");
+    assert_eq!(services[0].started(), 1);
+}

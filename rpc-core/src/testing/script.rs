@@ -20,6 +20,7 @@ static SCRIPTS: LazyLock<Mutex<HashMap<String, Script>>> = LazyLock::new(Mutex::
 pub(crate) struct Script {
     state: watch::Sender<State>,
     pub(crate) lookups: Arc<Mutex<Vec<Instant>>>,
+    watches: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -31,17 +32,26 @@ pub(crate) struct State {
     pub(crate) pushes: bool,
     /// How long a lookup takes.
     pub(crate) delay: Duration,
+    /// How long opening a watch takes.
+    pub(crate) watch_delay: Duration,
+    /// A watch ends instead of giving a list.
+    pub(crate) watch_ends: bool,
 }
 
 impl Script {
     pub(crate) fn new(name: &str, state: State) -> Self {
-        let script = Self { state: watch::Sender::new(state), lookups: Arc::default() };
+        let script = Self { state: watch::Sender::new(state), lookups: Arc::default(), watches: Arc::default() };
         lock(&SCRIPTS).insert(format!("script:{name}"), script.clone());
         script
     }
 
     pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
         self.state.send_modify(change);
+    }
+
+    /// How many watches were asked for.
+    pub(crate) fn watches(&self) -> usize {
+        self.watches.load(Ordering::Relaxed)
     }
 
     pub(crate) fn lookups(&self) -> usize {
@@ -67,9 +77,11 @@ impl Discovery for Script {
     }
 
     fn watch<'a>(&'a self, service: &'a str) -> BoxFuture<'a, Result<Option<Box<dyn InstanceWatch>>, BoxError>> {
+        self.watches.fetch_add(1, Ordering::Relaxed);
         let state = self.state.borrow().clone();
         let watch = Pushed { state: self.state.subscribe(), service: service.to_owned(), begun: false };
         Box::pin(async move {
+            tokio::time::sleep(state.watch_delay).await;
             match (state.pushes, state.fails) {
                 (true, Some(text)) => Err(text.into()),
                 (true, None) => Ok(Some(Box::new(watch) as Box<dyn InstanceWatch>)),
@@ -93,6 +105,9 @@ impl InstanceWatch for Pushed {
             }
             self.begun = true;
             let state = self.state.borrow_and_update().clone();
+            if state.watch_ends {
+                return None;
+            }
             Some(list(&state, &self.service))
         })
     }
