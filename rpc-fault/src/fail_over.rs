@@ -30,8 +30,8 @@ const LAST_PAUSE: Duration = Duration::from_secs(1);
 /// | `attemptTimeoutMs` | none | how long one run may take; for idempotent methods only |
 /// | `backoffMs` | see below | the pause before each extra run |
 ///
-/// Unless `backoffMs` is set, the first extra run begins at once if another instance can be asked. Further ones wait 20 ms, 40 ms and so on
-/// to 1 s, each up to half less or more, so that callers who failed together do not come back together.
+/// Unless `backoffMs` is set, the first extra run begins at once after an attempt was sent, since it goes to another instance if there is
+/// one. Further ones wait 20 ms, 40 ms and so on to 1 s, each up to half less or more, so that callers who failed together do not come back together.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailOver {
