@@ -156,6 +156,11 @@ impl Metadata {
         Some(format!("metadata `{start}`: key and value can have at most {limit} bytes each"))
     }
 
+    /// Keeps the first `count` pairs.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.0.truncate(count);
+    }
+
     /// Takes over what is not set here.
     pub(crate) fn inherit(&mut self, inherited: Self) {
         for (key, value) in inherited.0 {

@@ -1,11 +1,12 @@
 //! The contract of fault strategies: what happens when a call fails.
 
 use std::fmt::{self, Debug};
+use std::sync::Weak;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::error::RpcError;
+use crate::error::{Code, Executed, RpcError};
 use crate::extension::extension;
 use crate::invocation::Invocation;
 use crate::{BoxFuture, Codec};
@@ -42,6 +43,17 @@ pub trait FaultStrategy: Debug + Send + Sync + 'static {
     fn passes_through(&self) -> bool {
         false
     }
+
+    /// Whether it may answer with [`Reply::degraded`]. Every method of a service then needs a result that has a `Default`, or the stub a
+    /// fallback; that is checked when the stub is made.
+    fn may_degrade(&self) -> bool {
+        false
+    }
+
+    /// Ends what it does in the background, and says how many calls that leaves undone.
+    fn close(&self) -> BoxFuture<'_, usize> {
+        Box::pin(std::future::ready(0))
+    }
 }
 
 extension!(dyn FaultStrategy, "fault strategy", "rpc_fault");
@@ -57,6 +69,9 @@ pub struct Next<'a> {
 pub trait Run: Send + Sync {
     /// Makes one run of `call`, whose attempt takes no longer than `within`.
     fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>>;
+
+    /// A hold on this that does not keep it.
+    fn downgrade(&self) -> Weak<dyn Run>;
 }
 
 impl<'a> Next<'a> {
@@ -83,6 +98,38 @@ impl<'a> Next<'a> {
     pub fn run_within(&self, call: &'a Invocation, limit: Duration) -> BoxFuture<'a, Result<Reply, RpcError>> {
         self.run.run(call, Some(limit))
     }
+
+    /// What is needed to make runs after the call has ended. It does not keep the client alive.
+    #[must_use]
+    pub fn detach(&self) -> Detached {
+        Detached { run: self.run.downgrade() }
+    }
+}
+
+/// A [`Next`] that outlives its call, for runs in the background.
+#[derive(Clone)]
+pub struct Detached {
+    run: Weak<dyn Run>,
+}
+
+impl Detached {
+    /// Makes one run, as [`Next::run`] does.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Next::run`]; [`Code::Unavailable`](crate::Code::Unavailable) if the client is gone.
+    pub async fn run(&self, call: &Invocation) -> Result<Reply, RpcError> {
+        match self.run.upgrade() {
+            Some(run) => run.run(call, None).await,
+            None => Err(RpcError::with_code(Code::Unavailable, Executed::No, "the client is gone")),
+        }
+    }
+}
+
+impl Debug for Detached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Detached")
+    }
 }
 
 impl Debug for Next<'_> {
@@ -91,9 +138,27 @@ impl Debug for Next<'_> {
     }
 }
 
-/// What an instance replied: the method's result or the service's own error, still encoded.
+/// What a call comes to: an instance's answer, or the word of a strategy to do without.
 #[derive(Debug)]
-pub struct Reply {
-    pub(crate) codec: Codec,
-    pub(crate) answer: Result<Bytes, Bytes>,
+pub struct Reply(pub(crate) Kind);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// The method's result or the service's own error, still encoded.
+    Answered { codec: Codec, answer: Result<Bytes, Bytes> },
+    /// The caller gets the fallback's answer, or the result's `Default`.
+    Degraded(RpcError),
+}
+
+impl Reply {
+    pub(crate) fn answered(codec: Codec, answer: Result<Bytes, Bytes>) -> Self {
+        Self(Kind::Answered { codec, answer })
+    }
+
+    /// Lets the caller have the fallback's answer, or the result's `Default`, because of `error`. For strategies that
+    /// [`may_degrade`](FaultStrategy::may_degrade).
+    #[must_use]
+    pub fn degraded(error: RpcError) -> Self {
+        Self(Kind::Degraded(error))
+    }
 }

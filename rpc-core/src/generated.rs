@@ -5,7 +5,7 @@ pub use std;
 
 pub use crate::arguments::Arguments;
 pub use crate::client::{Channel, Stub};
-pub use crate::method::{Method, ServiceDescriptor, Signature, ordinal};
+pub use crate::method::{DefaultOf, Method, NoDefault, ServiceDescriptor, Signature, ordinal};
 pub use crate::outcome::Outcome;
 pub use crate::protocol::codec::{DecodeError, Decoder, EncodeError, Encoder};
 pub use crate::server::{Answer, Dispatch, Handling, Request, handle, no_such_method};

@@ -22,6 +22,9 @@ pub struct Invocation {
     pub(crate) body: Bytes,
     pub(crate) key: Option<Bytes>,
     pub(crate) metadata: Metadata,
+    /// How many of the metadata are the call's own; what follows is inherited.
+    pub(crate) own_metadata: usize,
+    pub(crate) timeout: Duration,
     pub(crate) started: Instant,
     pub(crate) deadline: Instant,
     /// The instances, by the numbers of their links, that were sent the request; cleared when no other is left.
@@ -46,6 +49,8 @@ impl Invocation {
             body: Bytes::new(),
             key: None,
             metadata: Metadata::default(),
+            own_metadata: 0,
+            timeout,
             started,
             deadline: started + timeout.min(LONGEST_TIMEOUT),
             tried: Mutex::default(),
@@ -53,6 +58,28 @@ impl Invocation {
             observer: None,
             observed: false,
         }
+    }
+
+    /// The same call once more, as a new one that begins now: its arguments, its options, and a deadline of its own. It inherits nothing, has
+    /// been nowhere, and no observer waits for it.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let mut metadata = self.metadata.clone();
+        metadata.truncate(self.own_metadata);
+        Self {
+            codec: self.codec,
+            body: self.body.clone(),
+            key: self.key.clone(),
+            own_metadata: self.own_metadata,
+            metadata,
+            ..Self::new(self.service, self.ordinal, self.timeout)
+        }
+    }
+
+    /// Bytes of the encoded arguments.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.body.len()
     }
 
     /// The name of the service.

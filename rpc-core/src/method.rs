@@ -38,6 +38,30 @@ pub trait Signature {
     type Arguments: Arguments;
     /// What it returns.
     type Outcome: Outcome;
+    /// Makes the outcome that stands for none, if its type has one.
+    const DEFAULT: Option<fn() -> Self::Outcome>;
+}
+
+/// Finds out whether an outcome has a default: `DefaultOf::<O>::DEFAULT` is `Some` if `O` is a `Result<T, E>` with `T: Default`, and by
+/// way of [`NoDefault`] `None` if not. Only where `O` is a type and no parameter, as in generated code.
+#[derive(Debug)]
+pub struct DefaultOf<O>(std::marker::PhantomData<O>);
+
+impl<T: Default, E> DefaultOf<Result<T, E>> {
+    /// `Ok` of the default.
+    pub const DEFAULT: Option<fn() -> Result<T, E>> = Some(|| Ok(T::default()));
+}
+
+/// See [`DefaultOf`].
+pub trait NoDefault {
+    /// What has no default.
+    type Outcome;
+    /// There is none.
+    const DEFAULT: Option<fn() -> Self::Outcome> = None;
+}
+
+impl<O> NoDefault for DefaultOf<O> {
+    type Outcome = O;
 }
 
 /// A method: its name, its marks, its types.
@@ -46,6 +70,7 @@ pub struct Method {
     name: &'static str,
     idempotent: bool,
     hash: Option<usize>,
+    has_default: bool,
     arguments_shape: fn() -> Result<Shape, ShapeError>,
     outcome_shape: fn() -> Result<Shape, ShapeError>,
 }
@@ -58,6 +83,7 @@ impl Method {
             name,
             idempotent: false,
             hash: None,
+            has_default: S::DEFAULT.is_some(),
             arguments_shape: Shape::of_arguments::<S::Arguments>,
             outcome_shape: S::Outcome::shape,
         }
@@ -87,6 +113,12 @@ impl Method {
     #[must_use]
     pub const fn is_idempotent(&self) -> bool {
         self.idempotent
+    }
+
+    /// Whether its result has a `Default`.
+    #[must_use]
+    pub const fn has_default(&self) -> bool {
+        self.has_default
     }
 
     /// The position of the argument that is the hash key.

@@ -1,10 +1,10 @@
 //! What a method returns.
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::Reply;
 use crate::protocol::codec::{Codec, DecodeError, Decoder, Encoder};
 use crate::protocol::message::Response;
 use crate::protocol::shape::{Shape, ShapeError};
@@ -24,7 +24,7 @@ pub trait Outcome: Sized + Send + 'static {
 
     /// The outcome that travelled.
     #[doc(hidden)]
-    fn decode(reply: &Reply) -> Result<Self, DecodeError>;
+    fn decode(codec: Codec, answer: &Result<Bytes, Bytes>) -> Result<Self, DecodeError>;
 
     /// The outcome of a call that gave no reply.
     #[doc(hidden)]
@@ -53,10 +53,10 @@ where
         }
     }
 
-    fn decode(reply: &Reply) -> Result<Self, DecodeError> {
-        match &reply.answer {
-            Ok(body) => decode(reply.codec, body).map(Ok),
-            Err(body) => decode(reply.codec, body).map(Err),
+    fn decode(codec: Codec, answer: &Result<Bytes, Bytes>) -> Result<Self, DecodeError> {
+        match answer {
+            Ok(body) => decode(codec, body).map(Ok),
+            Err(body) => decode(codec, body).map(Err),
         }
     }
 

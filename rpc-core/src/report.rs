@@ -20,6 +20,8 @@ pub struct CallReport {
     pub attempts: Vec<Attempt>,
     /// Why the call failed; `None` if it was answered, be it with the service's own error.
     pub error: Option<Code>,
+    /// Whether the caller, the failure notwithstanding, got the fallback's answer or the result's `Default`.
+    pub degraded: bool,
     /// Whether the method may have run.
     pub executed: Executed,
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rpc_core::fault::{FaultStrategy, Next, Reply};
-use rpc_core::{BoxError, BoxFuture, Code, Executed, Invocation, RpcError, Settings, register};
+use rpc_core::{BoxError, BoxFuture, Executed, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
+
+use crate::failure;
 
 /// Extra runs, unless told otherwise.
 const DEFAULT_RETRIES: u32 = 2;
@@ -85,7 +87,7 @@ impl FaultStrategy for FailOver {
                 executed = executed.max(error.executed());
                 let pause = self.pause(run, &error);
                 let is_over = run == self.retries.0 || pause >= call.time_left();
-                if is_over || !may_be_repeated(&error, call) {
+                if is_over || !failure::may_be_repeated(&error, call) {
                     return Err(told(error.executed_at_least(executed), call, run + 1));
                 }
                 if !pause.is_zero() {
@@ -95,15 +97,6 @@ impl FaultStrategy for FailOver {
             }
         })
     }
-}
-
-/// Whether another run can help and can do no harm. That an attempt ran out of time is worth another; that the call did was looked at.
-fn may_be_repeated(error: &RpcError, call: &Invocation) -> bool {
-    let helps = matches!(
-        error.code(),
-        Code::Unavailable | Code::Overloaded | Code::ConnectionLost | Code::DeadlineExceeded | Code::Internal
-    );
-    helps && (error.executed() == Executed::No || call.method().is_idempotent())
 }
 
 /// The error of the last run, with what came before it.

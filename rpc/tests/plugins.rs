@@ -11,5 +11,5 @@ fn every_built_in_plugin_is_registered() {
     assert_eq!(keys::<dyn Discovery>(), ["direct", "memory"]);
     assert_eq!(keys::<dyn Registrar>(), ["memory"]);
     assert_eq!(keys::<dyn LoadBalancer>(), ["consistentHash", "random", "roundRobin"]);
-    assert_eq!(keys::<dyn FaultStrategy>(), ["failFast", "failOver"]);
+    assert_eq!(keys::<dyn FaultStrategy>(), ["failBack", "failFast", "failOver", "failSafe"]);
 }

@@ -78,8 +78,8 @@ impl Core {
     /// What an answer means for the run; `None` if it is that there was none in time.
     fn meaning(&self, call: &Invocation, route: &Route, answer: Answer) -> Result<Option<Reply>, Failure> {
         match answer {
-            Answer::Response(Response::Ok(body)) => Ok(Some(Reply { codec: call.codec, answer: Ok(body) })),
-            Answer::Response(Response::Err(body)) => Ok(Some(Reply { codec: call.codec, answer: Err(body) })),
+            Answer::Response(Response::Ok(body)) => Ok(Some(Reply::answered(call.codec, Ok(body)))),
+            Answer::Response(Response::Err(body)) => Ok(Some(Reply::answered(call.codec, Err(body)))),
             Answer::Response(Response::Status(status)) => Err(self.status(call, &status)),
             Answer::Expired => Ok(None),
             Answer::Lost(Executed::No) => Err(Cause::from(Refusal::Lost).into()),

@@ -64,6 +64,25 @@ pub enum BuildError {
         /// What was met in the type.
         source: BoxError,
     },
+    /// The fault strategy may do without an answer, and there is nothing to give instead.
+    #[error(
+        "service `{service}`: the fault strategy answers for failed calls, but these methods have a result without `Default`: {}; derive it, or give the stub a fallback (`Client::stub_with_fallback`)",
+        .methods.join(", ")
+    )]
+    NoDefault {
+        /// The service.
+        service: &'static str,
+        /// The methods.
+        methods: Vec<&'static str>,
+    },
+    /// The fallback is one of another service.
+    #[error("service `{service}`: the fallback implements service `{given}`")]
+    Fallback {
+        /// The service.
+        service: &'static str,
+        /// The service that the fallback implements.
+        given: &'static str,
+    },
 }
 
 /// What all channels of a client share.

@@ -1,27 +1,29 @@
 //! The way from a client to one service.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use tokio::time::{Instant, timeout_at};
 
 use super::builder::{BuildError, Shared};
+use super::fallback::substitute;
 use super::snapshot::{Publisher, Snapshot};
 use crate::Codec;
 use crate::arguments::Arguments;
 use crate::context;
 use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::{FaultStrategy, Next, Reply};
+use crate::fault::{FaultStrategy, Kind, Next, Reply};
 use crate::invocation::Invocation;
 use crate::loadbalancer::LoadBalancer;
 use crate::lock::lock;
-use crate::method::{ServiceDescriptor, Signature};
+use crate::method::{Method, ServiceDescriptor, Signature};
 use crate::options::CallOptions;
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
 use crate::report::{CallReport, Observer};
+use crate::server::Dispatch;
 
 /// What the macro generates for consumers: a type that implements the service's trait over a [`Channel`].
 pub trait Stub: Sized {
@@ -37,10 +39,13 @@ pub trait Stub: Sized {
 pub struct Channel {
     core: Arc<Core>,
     options: Arc<CallOptions>,
+    /// What answers in place of the providers when a call is degraded.
+    fallback: Option<Arc<dyn Dispatch>>,
 }
 
 /// One service as one client sees it: its strategies and its instances.
 pub(super) struct Core {
+    pub(super) this: Weak<Core>,
     service: &'static ServiceDescriptor,
     pub(super) shapes: Box<[MethodShape]>,
     pub(super) shared: Arc<Shared>,
@@ -59,29 +64,51 @@ pub(super) struct MethodShape {
 }
 
 impl Channel {
-    pub(super) fn new(core: Arc<Core>) -> Self {
-        Self { core, options: Arc::default() }
+    pub(super) fn new(core: Arc<Core>, fallback: Option<Arc<dyn Dispatch>>) -> Self {
+        Self { core, options: Arc::default(), fallback }
     }
 
     /// The same channel, with these options in place of its own.
     #[must_use]
     pub fn with(&self, options: CallOptions) -> Self {
-        Self { core: Arc::clone(&self.core), options: Arc::new(options) }
+        Self { core: Arc::clone(&self.core), options: Arc::new(options), fallback: self.fallback.clone() }
     }
 
     /// Calls the method with this ordinal. Dropping the future cancels the call, here and on the server.
-    pub async fn call<S: Signature>(&self, ordinal: usize, arguments: S::Arguments) -> S::Outcome {
-        let core = &*self.core;
-        let invocation = match self.encode(ordinal, &arguments) {
-            Ok((body, key)) => self.invocation(ordinal, body, key),
-            Err(error) => return S::Outcome::failed(error),
-        };
-        drop(arguments);
-        match core.execute(&invocation).await {
-            Ok(reply) => S::Outcome::decode(&reply).unwrap_or_else(|error| {
+    #[allow(
+        clippy::manual_async_fn,
+        reason = "the body would show in what the compiler says of a mistake in a service"
+    )]
+    pub fn call<S: Signature>(
+        &self,
+        ordinal: usize,
+        arguments: S::Arguments,
+    ) -> impl Future<Output = S::Outcome> + Send + use<'_, S> {
+        async move {
+            let invocation = match self.encode(ordinal, &arguments) {
+                Ok((body, key)) => self.invocation(ordinal, body, key),
+                Err(error) => return S::Outcome::failed(error),
+            };
+            drop(arguments);
+            let (codec, answer) = match self.reply(&invocation).await {
+                Ok(Reply(Kind::Answered { codec, answer })) => (codec, answer),
+                Ok(Reply(Kind::Degraded(error))) => {
+                    return S::DEFAULT.map_or_else(|| S::Outcome::failed(error), |make| make());
+                }
+                Err(error) => return S::Outcome::failed(error),
+            };
+            S::Outcome::decode(codec, &answer).unwrap_or_else(|error| {
                 S::Outcome::failed(outcome::undecodable(error, invocation.service(), invocation.method().name()))
-            }),
-            Err(error) => S::Outcome::failed(error),
+            })
+        }
+    }
+
+    /// What the call comes to; the fallback's answer if it is degraded and there is one.
+    async fn reply(&self, call: &Invocation) -> Result<Reply, RpcError> {
+        let reply = self.core.execute(call).await?;
+        match (&reply, &self.fallback) {
+            (Reply(Kind::Degraded(_)), Some(fallback)) => substitute(&**fallback, call).await,
+            _ => Ok(reply),
         }
     }
 
@@ -111,6 +138,7 @@ impl Channel {
             body,
             key,
             metadata: self.options.metadata.clone(),
+            own_metadata: self.options.metadata.len(),
             observer: self.options.observer.clone(),
             observed: self.options.observer.is_some() || self.core.shared.observer.is_some(),
             ..Invocation::new(self.core.service, ordinal, timeout)
@@ -130,14 +158,30 @@ impl fmt::Debug for Channel {
 }
 
 impl Core {
-    pub(super) fn new(service: &'static ServiceDescriptor, shared: Arc<Shared>) -> Result<Self, BuildError> {
+    pub(super) fn new(service: &'static ServiceDescriptor, shared: Arc<Shared>) -> Result<Arc<Self>, BuildError> {
         let shapes = (0..service.methods().len()).map(|ordinal| MethodShape::new(service, ordinal));
         let shapes = shapes.collect::<Result<_, _>>()?;
         let balancer = shared.load_balancer()?;
         let fault = Some(shared.fault()?).filter(|fault| !fault.passes_through());
         let publisher = Publisher { balancer: Arc::clone(&balancer), shared: Arc::clone(&shared) };
         let directory = Directory::new(service.name(), Arc::clone(&shared.discovery), Arc::new(publisher));
-        Ok(Self { service, shapes, shared, balancer, fault, directory })
+        Ok(Arc::new_cyclic(|this| Self { this: this.clone(), service, shapes, shared, balancer, fault, directory }))
+    }
+
+    /// Whether degraded calls can be answered: by the fallback, or because every result has a default.
+    pub(super) fn check_degradable(&self, fallback: Option<&dyn Dispatch>) -> Result<(), BuildError> {
+        let service = self.service.name();
+        match fallback {
+            Some(given) if given.service().name() != service => {
+                Err(BuildError::Fallback { service, given: given.service().name() })
+            }
+            None if self.fault.as_ref().is_some_and(|fault| fault.may_degrade()) => {
+                let lacking = self.service.methods().iter().filter(|method| !method.has_default());
+                let lacking: Vec<_> = lacking.map(Method::name).collect();
+                if lacking.is_empty() { Ok(()) } else { Err(BuildError::NoDefault { service, methods: lacking }) }
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn service(&self) -> &'static ServiceDescriptor {
@@ -179,13 +223,18 @@ impl Core {
     }
 
     fn report(&self, call: &Invocation, result: &Result<Reply, RpcError>) {
+        let error = match result {
+            Ok(Reply(Kind::Answered { .. })) => None,
+            Ok(Reply(Kind::Degraded(error))) | Err(error) => Some(error),
+        };
         let report = CallReport {
             service: call.service(),
             method: call.method().name(),
             elapsed: call.started.elapsed(),
             attempts: std::mem::take(&mut *lock(&call.attempts)),
-            error: result.as_ref().err().map(RpcError::code),
-            executed: result.as_ref().map_or_else(RpcError::executed, |_| Executed::Yes),
+            error: error.map(RpcError::code),
+            degraded: matches!(result, Ok(Reply(Kind::Degraded(_)))),
+            executed: error.map_or(Executed::Yes, RpcError::executed),
         };
         for Observer(observe) in [&self.shared.observer, &call.observer].into_iter().flatten() {
             observe(&report);

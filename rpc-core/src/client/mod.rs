@@ -7,6 +7,7 @@
 mod attempt;
 mod builder;
 mod channel;
+mod fallback;
 mod pool;
 mod route;
 mod run;
@@ -24,6 +25,7 @@ use channel::Core;
 use crate::discovery::{Changes, Instances};
 use crate::lock::lock;
 use crate::method::ServiceDescriptor;
+use crate::server::Dispatch;
 
 /// The consumer's side of all services: what to call and how. Cheap to clone; build one for a program.
 ///
@@ -55,9 +57,35 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When a type of the service cannot travel, or a plugin refuses to be built.
+    /// When a type of the service cannot travel, a plugin refuses to be built, or the fault strategy may answer in place of the providers
+    /// and a method's result has no `Default`.
     pub fn stub<S: Stub>(&self) -> Result<S, BuildError> {
-        Ok(S::from_channel(Channel::new(self.core(S::SERVICE)?)))
+        let core = self.core(S::SERVICE)?;
+        core.check_degradable(None)?;
+        Ok(S::from_channel(Channel::new(core, None)))
+    }
+
+    /// A stub for the service of this type, whose calls are answered by `fallback` when the fault strategy does without the providers: a
+    /// local implementation of the same trait, in the generated dispatcher.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stub`](Self::stub), and when the fallback is one of another service.
+    pub fn stub_with_fallback<S: Stub>(&self, fallback: impl Dispatch) -> Result<S, BuildError> {
+        let core = self.core(S::SERVICE)?;
+        core.check_degradable(Some(&fallback))?;
+        Ok(S::from_channel(Channel::new(core, Some(Arc::new(fallback)))))
+    }
+
+    /// Ends what the fault strategies do in the background, and says how many calls that leaves undone. Dropping the client and its stubs
+    /// ends it too, without a word.
+    pub async fn shutdown(self) -> usize {
+        let channels = lock(&self.channels).clone();
+        let mut undone = 0;
+        for fault in channels.iter().filter_map(|core| core.fault.as_ref()) {
+            undone += fault.close().await;
+        }
+        undone
     }
 
     /// The changes among the instances of this stub's service, from now on. Begins to follow the registry if no call has yet.
@@ -90,7 +118,7 @@ impl Client {
         if let Some(core) = channels.iter().find(|core| std::ptr::eq(core.service(), service)) {
             return Ok(Arc::clone(core));
         }
-        let core = Arc::new(Core::new(service, Arc::clone(&self.shared))?);
+        let core = Core::new(service, Arc::clone(&self.shared))?;
         channels.push(Arc::clone(&core));
         Ok(core)
     }

@@ -1,7 +1,7 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::attempt::Failure;
@@ -26,6 +26,10 @@ struct Passed {
 impl Run for Core {
     fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>> {
         Box::pin(self.run_once(call, within))
+    }
+
+    fn downgrade(&self) -> Weak<dyn Run> {
+        self.this.clone()
     }
 }
 

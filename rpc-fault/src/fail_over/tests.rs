@@ -1,10 +1,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
-use std::sync::Mutex;
+use std::sync::{Mutex, Weak};
 
-use rpc_core::extension;
 use rpc_core::fault::Run;
 use rpc_core::generated::{Method, ServiceDescriptor, Signature};
+use rpc_core::{Code, extension};
 use tokio::time::Instant;
 
 use super::*;
@@ -14,6 +14,7 @@ struct Plain;
 impl Signature for Plain {
     type Arguments = ();
     type Outcome = Result<(), RpcError>;
+    const DEFAULT: Option<fn() -> Self::Outcome> = Some(|| Ok(()));
 }
 
 /// A service with a method that may run once, and one that may run twice.
@@ -60,6 +61,10 @@ impl Run for Failing {
             tokio::time::sleep(took).await;
             Err(RpcError::with_code(code, executed, "as told"))
         })
+    }
+
+    fn downgrade(&self) -> Weak<dyn Run> {
+        Weak::<Self>::new()
     }
 }
 

@@ -95,6 +95,11 @@ fn signature(method: &Method, generated: &TokenStream) -> TokenStream {
         impl #generated::Signature for #handle {
             type Arguments = #arguments;
             type Outcome = #outcome;
+            const DEFAULT: #generated::core::option::Option<fn() -> Self::Outcome> = {
+                #[allow(unused_imports)]
+                use #generated::NoDefault as _;
+                #generated::DefaultOf::<#outcome>::DEFAULT
+            };
         }
     }
 }

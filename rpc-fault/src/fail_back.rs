@@ -1,0 +1,142 @@
+//! `failBack`: the caller goes on without, and the call is made again later.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rpc_core::fault::{Detached, FaultStrategy, Next, Reply};
+use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
+use serde::Deserialize;
+use tokio::task::JoinSet;
+
+use crate::fail_safe::do_without;
+use crate::failure;
+use queue::{Place, Queue};
+
+mod queue;
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Answers a call that the far side failed with the stub's fallback, or the `Default` of the method's result, and makes it again in the
+/// background until it is answered.
+///
+/// For calls that must arrive, but need not arrive now, such as notices. Only a call that cannot have run yet, or whose method is marked
+/// idempotent, is made again; any other fails, as does one for which the queue has no room. So who is answered in this way knows that the
+/// call will be tried again: each time as a new call with the same arguments, a deadline of its own, and no tie to its caller. Any answer
+/// ends it, the service's own error included. The queue is in memory: what is in it is lost with the process, and when the client is dropped
+/// or [shut down](rpc_core::Client::shutdown).
+///
+/// | setting | default | |
+/// |---|---|---|
+/// | `retries` | 5 | tries after the first, 0 to 100; with 0 it is as `failSafe` |
+/// | `pauseMs` | 1,000 | before the first of them; doubles with each, up to 60 s |
+/// | `maxCalls` | 1,000 | calls that wait at a time |
+/// | `maxBytes` | 16,777,216 | bytes of their arguments |
+#[derive(Debug)]
+pub struct FailBack {
+    config: Config,
+    queue: Arc<Queue>,
+    /// One task for each call that waits, owned here.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Config {
+    retries: u32,
+    pause_ms: u64,
+    max_calls: usize,
+    max_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { retries: 5, pause_ms: 1_000, max_calls: 1_000, max_bytes: 16 * 1024 * 1024 }
+    }
+}
+
+impl FailBack {
+    /// The key it is registered under.
+    pub const KEY: &'static str = "failBack";
+
+    fn new(config: Config) -> Self {
+        let queue = Arc::new(Queue::new(config.max_calls, config.max_bytes));
+        Self { config, queue, tasks: Mutex::default() }
+    }
+
+    /// Has a task make the call again, or says why not.
+    fn queue(&self, call: &Invocation, next: Next<'_>, error: RpcError) -> Result<Reply, RpcError> {
+        let place = match self.queue.take(call.size()) {
+            Ok(place) => place,
+            Err(full) => return Err(error.context(full)),
+        };
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        // What has ended is forgotten here, so that the set does not grow.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(deliver(call.again(), next.detach(), self.config, place));
+        drop(tasks);
+        Ok(do_without(call, error))
+    }
+}
+
+register!(dyn FaultStrategy, FailBack::KEY, build);
+
+impl FaultStrategy for FailBack {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        Box::pin(async move {
+            match next.run(call).await {
+                Err(error) if !failure::may_pass(&error) => Err(error),
+                Err(error) if self.config.retries == 0 => Ok(do_without(call, error)),
+                Err(error) if failure::harms_nothing(&error, call) => self.queue(call, next, error),
+                result => result,
+            }
+        })
+    }
+
+    fn may_degrade(&self) -> bool {
+        true
+    }
+
+    fn close(&self) -> BoxFuture<'_, usize> {
+        let undone = self.queue.close();
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        Box::pin(std::future::ready(undone))
+    }
+}
+
+/// Makes a call again until it is answered, or there is no point in going on.
+async fn deliver(call: Invocation, next: Detached, config: Config, _place: Place) {
+    let (service, method) = (call.service(), call.method().name());
+    let mut pause = Duration::from_millis(config.pause_ms);
+    for attempt in 1..=config.retries {
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        let again = call.again();
+        match next.run(&again).await {
+            Ok(_) => {
+                tracing::info!(service, method, attempt, "a call that had failed was delivered");
+                return;
+            }
+            Err(error) if failure::may_pass(&error) && failure::harms_nothing(&error, &again) => {
+                let instance = failure::last_instance(&again);
+                tracing::debug!(service, method, attempt, instance, %error, "a call that had failed failed again");
+            }
+            Err(error) => {
+                tracing::warn!(service, method, attempt, %error, "gave up on a call: making it again cannot help, or might do harm");
+                return;
+            }
+        }
+    }
+    tracing::warn!(service, method, attempts = config.retries, "gave up on a call: it failed each time");
+}
+
+fn build(settings: &Settings) -> Result<Arc<FailBack>, BoxError> {
+    let config: Config = settings.parse()?;
+    if config.retries > 100 {
+        return Err(format!("`retries` is {}; give it 0 to 100", config.retries).into());
+    }
+    Ok(Arc::new(FailBack::new(config)))
+}
+
+#[cfg(test)]
+mod tests;
