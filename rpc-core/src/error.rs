@@ -8,6 +8,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::BoxError;
 
+/// Writes an error and all its sources in one line. The errors of starting up are written so by `Debug`, since that is what a `main` that
+/// returns them prints.
+pub(crate) fn with_sources(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{error}")?;
+    let mut source = error.source();
+    while let Some(error) = source {
+        write!(f, ": {error}")?;
+        source = error.source();
+    }
+    Ok(())
+}
+
 /// Whether the far side may have run the method. A fault strategy repeats a call only after [`No`](Self::No), or when the
 /// method is idempotent. Ordered by how much is to be feared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

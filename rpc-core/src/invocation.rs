@@ -1,6 +1,7 @@
 //! One call on its way.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use crate::context::Metadata;
 use crate::lock::lock;
 use crate::method::{Method, ServiceDescriptor};
 use crate::options::LONGEST_TIMEOUT;
-use crate::report::{Attempt, Observer};
+use crate::report::{Observer, Step};
 
 /// One call of one method, as a fault strategy sees it. The arguments are encoded, and shared by all attempts.
 #[derive(Debug)]
@@ -30,7 +31,9 @@ pub struct Invocation {
     /// The instances, by the numbers of their links, that were sent the request; cleared when no other is left.
     pub(crate) tried: Mutex<Vec<u64>>,
     /// What happened so far; successes only when somebody observes the call.
-    pub(crate) attempts: Mutex<Vec<Attempt>>,
+    pub(crate) steps: Mutex<Vec<Step>>,
+    /// Runs that were begun.
+    pub(crate) runs: AtomicU32,
     pub(crate) observer: Option<Observer>,
     /// Whether this observer or the client's waits for a report.
     pub(crate) observed: bool,
@@ -54,7 +57,8 @@ impl Invocation {
             started,
             deadline: started + timeout.min(LONGEST_TIMEOUT),
             tried: Mutex::default(),
-            attempts: Mutex::default(),
+            steps: Mutex::default(),
+            runs: AtomicU32::new(0),
             observer: None,
             observed: false,
         }
@@ -96,8 +100,8 @@ impl Invocation {
 
     /// What happened so far: every instance that was passed over or was sent the request and gave no answer, in order.
     #[must_use]
-    pub fn attempts(&self) -> Vec<Attempt> {
-        lock(&self.attempts).clone()
+    pub fn steps(&self) -> Vec<Step> {
+        lock(&self.steps).clone()
     }
 
     /// How long the caller still waits, all attempts together.

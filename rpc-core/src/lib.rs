@@ -62,7 +62,7 @@ pub use method::Method;
 pub use options::CallOptions;
 pub use plugin_config::PluginConfig;
 pub use protocol::codec::Codec;
-pub use report::{Attempt, CallReport};
+pub use report::{CallReport, Step};
 pub use server::{Server, ServerBuilder, StartError};
 pub use settings::Settings;
 

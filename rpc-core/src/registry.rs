@@ -71,7 +71,7 @@ pub trait Registrar: Debug + Send + Sync + 'static {
     fn register<'a>(&'a self, instance: ServiceInstance) -> BoxFuture<'a, Result<Box<dyn Registration>, BoxError>>;
 }
 
-extension!(dyn Registrar, "registry", "rpc_registry");
+extension!(dyn Registrar, "registry to register in", "rpc_registry");
 
 /// An announced instance. Dropped without release, it is no longer kept announced: it goes when the registry notices.
 pub trait Registration: Debug + Send + Sync + 'static {

@@ -16,8 +16,8 @@ pub struct CallReport {
     pub method: &'static str,
     /// From the stub's call to its result.
     pub elapsed: Duration,
-    /// Every instance that was chosen, in order: those that were passed over and those that were sent the request.
-    pub attempts: Vec<Attempt>,
+    /// Every instance that the call came to, in order: those that were passed over, and those that were sent the request.
+    pub steps: Vec<Step>,
     /// Why the call failed; `None` if it was answered, be it with the service's own error.
     pub error: Option<Code>,
     /// Whether the caller, the failure notwithstanding, got the fallback's answer or the result's `Default`.
@@ -26,14 +26,18 @@ pub struct CallReport {
     pub executed: Executed,
 }
 
-/// One instance's part in a call.
+/// One instance's part in a call. It was an attempt if the request may have run there, else the instance was passed over.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Attempt {
+pub struct Step {
+    /// The run that it was part of, from 1; a fault strategy makes several.
+    pub run: u32,
     /// The instance's id.
     pub instance: String,
     /// Whether the request may have run there; `No` where the instance was passed over.
     pub executed: Executed,
+    /// What kind of failure it was; `None` if the instance answered.
+    pub code: Option<Code>,
     /// Why it gave no answer; `None` if it did.
     pub error: Option<String>,
 }

@@ -88,7 +88,8 @@ fn an_unknown_key_is_answered_with_the_nearest_and_all_registered() {
 fn an_unknown_key_near_to_none_is_answered_with_all_registered() {
     assert_eq!(
         balancer("leastActive").unwrap_err().to_string(),
-        "unknown load balancer `leastActive`; registered: picky, random, roundRobin"
+        "unknown load balancer `leastActive`; registered: picky, random, roundRobin; \
+         is the crate that brings it named in the program (`use the_crate as _;`)?"
     );
 }
 

@@ -101,9 +101,9 @@ impl FaultStrategy for FailOver {
 
 /// The error of the last run, with what came before it.
 fn told(error: RpcError, call: &Invocation, runs: u32) -> RpcError {
-    let attempts = call.attempts();
-    let sent = attempts.iter().filter(|attempt| attempt.executed != Executed::No);
-    let sent: Vec<&str> = sent.map(|attempt| attempt.instance.as_str()).collect();
+    let steps = call.steps();
+    let sent = steps.iter().filter(|step| step.executed != Executed::No);
+    let sent: Vec<&str> = sent.map(|step| step.instance.as_str()).collect();
     match (sent.len(), runs) {
         (0, 1) => error,
         (0, _) => error.context(format_args!("nothing was sent in {runs} runs; the last")),

@@ -28,5 +28,5 @@ fn another_run_may_help(error: &RpcError) -> bool {
 
 /// The instance that a call was last sent to or passed over, for the log.
 pub(crate) fn last_instance(call: &Invocation) -> String {
-    call.attempts().pop().map_or_else(|| "none".to_owned(), |attempt| attempt.instance)
+    call.steps().pop().map_or_else(|| "none".to_owned(), |step| step.instance)
 }

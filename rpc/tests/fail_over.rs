@@ -187,8 +187,8 @@ async fn instances_that_refuse_connections_cost_no_call_whatever_the_balancer() 
         callers.join_all().await;
         assert_eq!(service.count(), 1_024, "{balancer}");
         for report in reports.lock().unwrap().iter() {
-            let instances: BTreeSet<_> = report.attempts.iter().map(|attempt| &attempt.instance).collect();
-            assert_eq!(instances.len(), report.attempts.len(), "{balancer}: {report:?}");
+            let instances: BTreeSet<_> = report.steps.iter().map(|step| &step.instance).collect();
+            assert_eq!(instances.len(), report.steps.len(), "{balancer}: {report:?}");
         }
     }
 }
@@ -210,7 +210,7 @@ async fn every_run_goes_elsewhere_and_the_error_tells_of_all() {
     let cause = "; the last run: `test.Work.look`: the request was sent, then the connection ended: the server closed";
     assert!(error.message().contains(cause), "{error}");
     let report = reports.lock().unwrap().pop().unwrap();
-    let instances: Vec<_> = report.attempts.iter().map(|attempt| attempt.instance.as_str()).collect();
+    let instances: Vec<_> = report.steps.iter().map(|step| step.instance.as_str()).collect();
     assert!(instances.windows(2).all(|pair| pair[0] != pair[1]), "{instances:?}");
     assert_eq!((report.error, report.executed), (Some(Code::ConnectionLost), Executed::Maybe));
 }
@@ -271,7 +271,7 @@ async fn a_method_without_an_answer_is_repeated_only_if_it_is_idempotent() {
     assert_eq!((error.code(), error.executed(), service.count()), (Code::DeadlineExceeded, Executed::Maybe, 4));
     assert!(error.message().contains("the time for one attempt passed"), "{error}");
     let report = reports.lock().unwrap().pop().unwrap();
-    let instances: BTreeSet<_> = report.attempts.iter().map(|attempt| &attempt.instance).collect();
+    let instances: BTreeSet<_> = report.steps.iter().map(|step| &step.instance).collect();
     assert_eq!(instances.len(), 3, "{report:?}");
 }
 

@@ -36,7 +36,7 @@ async fn a_registry_a_balancer_and_a_fault_strategy_are_chosen_by_key() {
     let keep = Arc::clone(&asked);
     let client = Client::builder().registry("noticeBoard:hall").load_balancer("seniority").fault("onceMore");
     let client = client.observe(move |report| {
-        keep.lock().unwrap().push(report.attempts.iter().map(|attempt| attempt.instance.clone()).collect());
+        keep.lock().unwrap().push(report.steps.iter().map(|step| step.instance.clone()).collect());
     });
     let desk: DeskStub = client.build().unwrap().stub().unwrap();
     for _ in 0..3 {

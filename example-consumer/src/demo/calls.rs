@@ -87,8 +87,8 @@ pub(crate) async fn report() -> anyhow::Result<()> {
     let answered_by = users.whoami().await?;
     let report = reports.try_recv().context("no report came")?;
     println!("{}.{} took {:?}:\n", report.service, report.method, report.elapsed);
-    print::attempts(&report);
-    let told: Vec<_> = report.attempts.iter().map(|attempt| &attempt.instance).collect();
+    print::steps(&report);
+    let told: Vec<_> = report.steps.iter().map(|step| &step.instance).collect();
     ensure!(report.error.is_none(), "the report tells of {:?}", report.error);
     ensure!(told == [&answered_by], "{answered_by} answered, but the report tells of {told:?}");
     Ok(())

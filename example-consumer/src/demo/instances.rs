@@ -75,18 +75,18 @@ pub(crate) async fn die(stage: &mut Stage) -> anyhow::Result<()> {
         again.len()
     );
     println!("died, and were made again. Look for both attempts in the report of one of those:\n");
-    print::attempts(example);
+    print::steps(example);
     Ok(())
 }
 
 fn none_failed<'a>(reports: impl Iterator<Item = &'a CallReport>) -> anyhow::Result<()> {
     let failed: Vec<_> = reports.filter(|report| report.error.is_some()).collect();
     let Some(first) = failed.first() else { return Ok(()) };
-    let why = first.attempts.iter().find_map(|attempt| attempt.error.as_deref()).unwrap_or("no instance was found");
+    let why = first.steps.iter().find_map(|step| step.error.as_deref()).unwrap_or("no instance was found");
     bail!("{} calls failed, one of them with: {why}", failed.len())
 }
 
 /// How far a call got at an instance, if it came there.
 fn part(report: &CallReport, instance: &str) -> Option<Executed> {
-    report.attempts.iter().find(|attempt| attempt.instance == instance).map(|attempt| attempt.executed)
+    report.steps.iter().find(|step| step.instance == instance).map(|step| step.executed)
 }

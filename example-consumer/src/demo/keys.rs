@@ -79,7 +79,7 @@ impl Asker {
                 Err(error) => return Err(error.into()),
             }
             let report = self.reports.try_recv().context("no report came")?;
-            let answered = report.attempts.last().context("a report tells of no attempt")?;
+            let answered = report.steps.last().context("a report tells of no attempt")?;
             homes.insert(id, answered.instance.clone());
         }
         Ok(homes)

@@ -23,15 +23,15 @@ pub(crate) fn table<const COLUMNS: usize>(names: [&str; COLUMNS], rows: &BTreeMa
 }
 
 /// Each instance's part in a call.
-pub(crate) fn attempts(report: &CallReport) {
-    for attempt in &report.attempts {
-        let executed = match attempt.executed {
+pub(crate) fn steps(report: &CallReport) {
+    for step in &report.steps {
+        let executed = match step.executed {
             Executed::No => "has not run",
             Executed::Maybe => "may have run",
             Executed::Yes => "has run",
         };
-        let outcome = attempt.error.as_deref().unwrap_or("answered");
-        println!("    {}  {executed:<12}  {outcome}", attempt.instance);
+        let outcome = step.error.as_deref().unwrap_or("answered");
+        println!("    {}  {executed:<12}  {outcome}", step.instance);
     }
 }
 

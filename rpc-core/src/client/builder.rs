@@ -1,11 +1,13 @@
 //! How a client is configured.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Client;
 use super::pool::Pool;
 use crate::discovery::Refresh;
+use crate::error::with_sources;
 use crate::extension::{self, ExtensionError};
 use crate::fault::FaultStrategy;
 use crate::loadbalancer::LoadBalancer;
@@ -39,8 +41,8 @@ pub struct ClientBuilder {
     connect: Arc<dyn Connect>,
 }
 
-/// Why a client or a stub could not be built: a mistake in what was asked for.
-#[derive(Debug, thiserror::Error)]
+/// Why a client or a stub could not be built: a mistake in what was asked for. Its `Debug` tells it with all its sources.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// No registry was named.
@@ -49,6 +51,9 @@ pub enum BuildError {
     /// The registry's URL is none.
     #[error("the registry cannot be told from its url")]
     Url(#[source] BoxError),
+    /// A time is zero, in which nothing can be done.
+    #[error("{0} is zero; give it some time, or leave it to its default")]
+    NoTime(&'static str),
     /// A plugin is unknown or refuses its settings.
     #[error(transparent)]
     Plugin(#[from] ExtensionError),
@@ -83,6 +88,12 @@ pub enum BuildError {
         /// The service that the fallback implements.
         given: &'static str,
     },
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_sources(self, f)
+    }
 }
 
 /// What all channels of a client share.
@@ -169,7 +180,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task and should return soon.
+    /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task:
+    /// it should return soon, and a panic in it is the caller's.
     pub fn observe(mut self, observe: impl Fn(&CallReport) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));
         self
@@ -186,8 +198,13 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// When no registry is named, or a plugin is unknown or refuses its settings.
+    /// When no registry is named, a time is zero, or a plugin is unknown or refuses its settings.
     pub fn build(self) -> Result<Client, BuildError> {
+        let times =
+            [("timeout", self.timeout), ("connect timeout", self.connect_timeout), ("refresh", self.refresh.period)];
+        if let Some((what, _)) = times.iter().find(|(_, time)| time.is_zero()) {
+            return Err(BuildError::NoTime(what));
+        }
         let url = self.registry.ok_or_else(|| BuildError::NoRegistry(extension::keys::<dyn Discovery>()))?;
         let (key, settings) = Settings::from_url(&url).map_err(BuildError::Url)?;
         let discovery = extension::build::<dyn Discovery>(key, &settings)?;

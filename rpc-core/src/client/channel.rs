@@ -231,7 +231,7 @@ impl Core {
             service: call.service(),
             method: call.method().name(),
             elapsed: call.started.elapsed(),
-            attempts: std::mem::take(&mut *lock(&call.attempts)),
+            steps: std::mem::take(&mut *lock(&call.steps)),
             error: error.map(RpcError::code),
             degraded: matches!(result, Ok(Reply(Kind::Degraded(_)))),
             executed: error.map_or(Executed::Yes, RpcError::executed),

@@ -63,6 +63,13 @@ enum Link {
     Open(Arc<Connection>),
 }
 
+impl State {
+    /// Whether a connect is under way. A closed channel without a result is none: the runtime dropped the task.
+    fn is_connecting(&self) -> bool {
+        matches!(&self.link, Link::Connecting(connected, _) if connected.has_changed().is_ok())
+    }
+}
+
 type Connected = Result<Arc<Connection>, ConnectError>;
 
 /// Why an address could not be connected to; shared by all that waited.
@@ -96,11 +103,16 @@ impl Pool {
 }
 
 impl Peer {
-    /// Why connecting is better left alone for now, if so.
-    pub(super) fn back_off(&self) -> Option<ConnectError> {
-        let state = lock(&self.state);
+    /// Why no call should be sent here unless nobody else is left: the last connect failed. Once its pause is over, another is begun in the
+    /// background, so that no call has to wait to find out.
+    pub(super) fn failing(self: &Arc<Self>) -> Option<ConnectError> {
+        let mut state = lock(&self.state);
         let (until, error) = state.back_off.as_ref()?;
-        (Instant::now() < *until).then(|| error.clone())
+        let (is_over, error) = (Instant::now() >= *until, error.clone());
+        if is_over && !state.is_connecting() {
+            self.begin(&mut state);
+        }
+        Some(error)
     }
 
     /// A connection that takes new calls: the open one, or a new one. Whoever comes while it is being made waits for the same.
@@ -110,8 +122,7 @@ impl Peer {
             let mut state = lock(&self.state);
             match &state.link {
                 Link::Open(connection) if !connection.is_spent() => return Ok(Arc::clone(connection)),
-                // A closed channel without a result: the runtime dropped the task.
-                Link::Connecting(connected, _) if connected.has_changed().is_ok() => connected.clone(),
+                Link::Connecting(connected, _) if state.is_connecting() => connected.clone(),
                 _ => self.begin(&mut state),
             }
         };
@@ -139,11 +150,20 @@ impl Peer {
         let mut state = lock(&self.state);
         match result {
             Ok(connection) => {
-                tracing::debug!(address = self.address, instance = connection.welcome().instance, "connected");
+                let instance = &connection.welcome().instance;
+                match state.failures {
+                    0 => tracing::debug!(address = self.address, instance, "connected"),
+                    failures => tracing::info!(address = self.address, instance, failures, "connected again"),
+                }
                 *state = State { link: Link::Open(Arc::clone(connection)), ..State::default() };
             }
             Err(error) => {
-                tracing::debug!(address = self.address, %error, "cannot connect");
+                match state.failures {
+                    0 => {
+                        tracing::warn!(address = self.address, %error, "cannot connect; calls go elsewhere, if they can")
+                    }
+                    failures => tracing::debug!(address = self.address, %error, failures, "still cannot connect"),
+                }
                 let pause = FIRST_BACK_OFF.saturating_mul(1 << state.failures.min(16)).min(LAST_BACK_OFF);
                 state.failures += 1;
                 state.back_off = Some((Instant::now() + pause, error.clone()));

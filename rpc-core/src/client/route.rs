@@ -96,7 +96,7 @@ impl Link {
                 route.methods[ordinal].may_fit() && route.connection.admits().is_ok()
             }
             // Leaving or lost: whether a new connection is worth a try is the peer's to say.
-            _ => self.peer.back_off().is_none(),
+            _ => self.peer.failing().is_none(),
         }
     }
 
@@ -106,7 +106,7 @@ impl Link {
             Some(route) => {
                 route.methods[ordinal].objection().or_else(|| route.connection.admits().err().map(Cause::from))
             }
-            None => self.peer.back_off().map(Cause::from),
+            None => self.peer.failing().map(Cause::from),
         }
     }
 

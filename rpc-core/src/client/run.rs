@@ -1,6 +1,7 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::fault::{Reply, Run};
 use crate::invocation::Invocation;
 use crate::loadbalancer::PickContext;
 use crate::lock::lock;
-use crate::report::Attempt;
+use crate::report::Step;
 
 /// An instance that was passed over in this run, and why.
 struct Passed {
@@ -36,6 +37,7 @@ impl Run for Core {
 impl Core {
     /// Makes one run. Each instance gets at most one chance.
     pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
+        let run = call.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let mut snapshot = self.snapshot(call).await?;
         let mut passed = Vec::new();
         loop {
@@ -50,21 +52,20 @@ impl Core {
             let link = &snapshot.links[position];
             let result = self.attempt(link, call, within).await;
             let instance = || snapshot.endpoints[position].instance().id.clone();
+            let step = |executed, code, error| Step { run, instance: instance(), executed, code, error };
             match result {
                 Ok(reply) => {
                     if call.observed {
-                        record(call, Attempt { instance: instance(), executed: Executed::Yes, error: None });
+                        record(call, step(Executed::Yes, None, None));
                     }
                     return Ok(reply);
                 }
                 Err(Failure::Final(error)) => {
-                    let text = Some(error.to_string());
-                    record(call, Attempt { instance: instance(), executed: error.executed(), error: text });
+                    record(call, step(error.executed(), Some(error.code()), Some(error.to_string())));
                     return Err(error);
                 }
                 Err(Failure::Passed(cause)) => {
-                    let text = Some(cause.text.clone());
-                    record(call, Attempt { instance: instance(), executed: Executed::No, error: text });
+                    record(call, step(Executed::No, Some(cause.code), Some(cause.text.clone())));
                     passed.push(Passed { link: link.number, instance: instance(), cause });
                 }
             }
@@ -134,6 +135,6 @@ fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) 
         .or_else(|| (0..count).find(|position| admits(*position)))
 }
 
-fn record(call: &Invocation, attempt: Attempt) {
-    lock(&call.attempts).push(attempt);
+fn record(call: &Invocation, step: Step) {
+    lock(&call.steps).push(step);
 }

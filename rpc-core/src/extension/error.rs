@@ -1,16 +1,19 @@
 //! Why there is no plugin.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::BoxError;
+use crate::error::with_sources;
 
 /// A plugin could not be found or built. Each variant is a mistake in the configuration or in what is linked, and says
 /// what was asked, what exists, and what to do.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum ExtensionError {
     /// Plugins of this kind are registered, but none under this key.
-    #[error("unknown {kind} `{asked}`;{} registered: {}", hint(.nearest), .registered.join(", "))]
+    #[error("unknown {kind} `{asked}`;{} registered: {}{}", nearby(.nearest), .registered.join(", "), unlinked(.nearest))]
     Unknown {
         /// The kind of plugin, such as "load balancer".
         kind: &'static str,
@@ -61,6 +64,17 @@ pub enum ExtensionError {
     },
 }
 
-fn hint(nearest: &Option<&str>) -> String {
+impl fmt::Debug for ExtensionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_sources(self, f)
+    }
+}
+
+fn nearby(nearest: &Option<&str>) -> String {
     nearest.map_or_else(String::new, |key| format!(" did you mean `{key}`?"))
+}
+
+/// What else may be wrong, where no key is written almost like the one that was asked for.
+fn unlinked(nearest: &Option<&str>) -> &'static str {
+    if nearest.is_some() { "" } else { "; is the crate that brings it named in the program (`use the_crate as _;`)?" }
 }

@@ -1,5 +1,6 @@
 //! How a server is configured and started.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -14,6 +15,7 @@ use super::accept::{Listen, accept, bind};
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
+use crate::error::with_sources;
 use crate::instance::DEFAULT_WEIGHT;
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
 use crate::{BoxError, ServiceInstance};
@@ -32,13 +34,14 @@ pub struct ServerBuilder {
     registry: Option<String>,
     advertise: Option<String>,
     weight: u32,
+    metadata: BTreeMap<String, String>,
     id: Option<String>,
     max_frame: u32,
     max_in_flight: u32,
 }
 
-/// Why a server did not start.
-#[derive(Debug, thiserror::Error)]
+/// Why a server did not start. Its `Debug` tells it with all its sources.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// No service was given.
@@ -66,6 +69,14 @@ pub enum StartError {
         /// What is wrong with it.
         source: BoxError,
     },
+    /// What is to be advertised is no address, or there is no registry to advertise it in.
+    #[error("`{address}` cannot be advertised: {why}")]
+    Advertised {
+        /// What was given.
+        address: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// There is no address to register.
     #[error(
         "listening on every interface (`{0}`), which is no address to register; name one with `ServerBuilder::advertise`"
@@ -83,6 +94,12 @@ pub enum StartError {
     },
 }
 
+impl fmt::Debug for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_sources(self, f)
+    }
+}
+
 impl From<TableError> for StartError {
     fn from(error: TableError) -> Self {
         Self::Services(error.into())
@@ -97,6 +114,7 @@ impl Default for ServerBuilder {
             registry: None,
             advertise: None,
             weight: DEFAULT_WEIGHT,
+            metadata: BTreeMap::new(),
             id: None,
             max_frame: DEFAULT_MAX_FRAME,
             max_in_flight: DEFAULT_MAX_IN_FLIGHT,
@@ -129,9 +147,16 @@ impl ServerBuilder {
         self
     }
 
-    /// The share of the calls it is registered with, relative to other instances; 0 for none. Default: 100.
+    /// The share of the calls it is registered with, relative to other instances; 0 for none. Default: 100. What a share means is the load
+    /// balancer's: of the built-in ones `consistentHash` follows it, the others tell only 0 from the rest.
     pub fn weight(mut self, weight: u32) -> Self {
         self.weight = weight;
+        self
+    }
+
+    /// Registers a pair of text with the instance, for load balancers and people to see; the last value of a key counts.
+    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
         self
     }
 
@@ -173,6 +198,11 @@ impl ServerBuilder {
         if self.dispatchers.is_empty() {
             return Err(StartError::NoService);
         }
+        if let Some(address) = &self.advertise
+            && let Some(why) = unadvertisable(address, self.registry.is_some())
+        {
+            return Err(StartError::Advertised { address: address.clone(), why });
+        }
         let registrar = self.registry.as_deref().map(Registrar::build).transpose()?;
         let advertised = self.advertise.clone().unwrap_or_else(|| address.to_string());
         if registrar.is_some() && self.advertise.is_none() && address.ip().is_unspecified() {
@@ -184,7 +214,8 @@ impl ServerBuilder {
         }
         let announce = self.dispatchers.iter().map(|dispatcher| {
             let service = ServiceInstance::new(dispatcher.service().name(), advertised.clone());
-            service.with_id(instance.clone()).with_weight(self.weight)
+            let service = service.with_id(instance.clone()).with_weight(self.weight);
+            self.metadata.iter().fold(service, |service, (key, value)| service.with_metadata(key, value))
         });
         let announce: Vec<_> = announce.collect();
         let shared = Arc::new(Shared {
@@ -215,10 +246,22 @@ impl fmt::Debug for ServerBuilder {
             .field("registry", &self.registry)
             .field("advertise", &self.advertise)
             .field("weight", &self.weight)
+            .field("metadata", &self.metadata)
             .field("id", &self.id)
             .field("max_frame", &self.max_frame)
             .field("max_in_flight", &self.max_in_flight)
             .finish()
+    }
+}
+
+/// Why an address cannot be advertised.
+fn unadvertisable(address: &str, has_registry: bool) -> Option<&'static str> {
+    let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse().ok());
+    match port {
+        _ if !has_registry => Some("no registry is named; name one with `ServerBuilder::registry`"),
+        None => Some("it is no `host:port`"),
+        Some(0_u16) => Some("port 0 is no port to connect to"),
+        Some(_) => None,
     }
 }
 

@@ -286,8 +286,7 @@ impl Connection {
             let now = Instant::now();
             self.handlers.expire(now, &mut expired);
             for (id, codec) in expired.drain(..) {
-                let status =
-                    Status::new(StatusCode::DeadlineExceeded, "the handler was dropped at the caller's deadline");
+                let status = Status::new(StatusCode::DeadlineExceeded, "the time that was given to it was over");
                 self.answer(id, codec, Response::Status(status));
                 self.output.wake();
             }

@@ -87,3 +87,40 @@ async fn an_instance_that_is_left_alone_is_tried_if_there_is_no_other() {
     let _server = network.serve(ADDRESS, service.server()).await;
     probe.echo("at once".into()).await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn only_the_first_call_waits_for_an_instance_that_does_not_say_hello() {
+    let (network, service) = (Network::default(), Counting::default());
+    // It accepts, and is silent: each connect takes the whole timeout.
+    let _mute = network.listen("10.0.0.1:1".parse().unwrap());
+    let _server = network.serve("10.0.0.2:1", service.server()).await;
+    let probe: ProbeStub = network.client("10.0.0.1:1,10.0.0.2:1").build().unwrap().stub().unwrap();
+    let started = Instant::now();
+    probe.echo("hello".into()).await.unwrap();
+    assert_took(started, Duration::from_millis(500));
+    for _ in 0..1_000 {
+        let started = Instant::now();
+        probe.echo("hello".into()).await.unwrap();
+        assert_took(started, Duration::ZERO);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // In the background it is tried all the while, after pauses that grow.
+    let tries = network.connects() - 1;
+    assert!((5..=8).contains(&tries), "{tries}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_comes_back_is_found_without_a_call_having_to_wait() {
+    let (network, services) = (Network::default(), [Counting::default(), Counting::default()]);
+    let _server = network.serve("10.0.0.2:1", services[1].server()).await;
+    let probe: ProbeStub = network.client("10.0.0.1:1,10.0.0.2:1").build().unwrap().stub().unwrap();
+    probe.echo("hello".into()).await.unwrap();
+    let _back = network.serve("10.0.0.1:1", services[0].server()).await;
+    while services[0].started() == 0 {
+        let started = Instant::now();
+        probe.echo("hello".into()).await.unwrap();
+        assert_took(started, Duration::ZERO);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert!(services[1].started() < 20, "the first pause is 100 ms");
+    }
+}

@@ -54,9 +54,9 @@ async fn an_instance_that_refuses_connections_is_passed_over_unseen() {
     assert_eq!(probe.echo("hello".into()).await.unwrap(), "hello");
     let report = lock(&reports).pop().unwrap();
     assert_eq!((report.service, report.method, report.error), ("Probe", "echo", None));
-    let attempts: Vec<_> = report.attempts.iter().map(|attempt| (&*attempt.instance, attempt.executed)).collect();
-    assert_eq!(attempts, [(DEAD, Executed::No), (ALIVE, Executed::Yes)]);
-    assert!(report.attempts[0].error.as_ref().unwrap().contains("cannot connect"), "{report:?}");
+    let steps: Vec<_> = report.steps.iter().map(|step| (&*step.instance, step.executed)).collect();
+    assert_eq!(steps, [(DEAD, Executed::No), (ALIVE, Executed::Yes)]);
+    assert!(report.steps[0].error.as_ref().unwrap().contains("cannot connect"), "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]

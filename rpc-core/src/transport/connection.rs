@@ -232,17 +232,15 @@ impl Shared {
 
     /// Ends the connection, once, and every wait on it.
     fn end(&self, cause: LostCause) {
-        {
+        let phase = {
             let _queue = self.output.lock();
-            self.phase.store(CLOSED, Ordering::Relaxed);
-        }
+            self.phase.swap(CLOSED, Ordering::Relaxed)
+        };
+        let (instance, late) = (&self.welcome.instance, self.pending.late());
         match &cause {
-            LostCause::Closed | LostCause::Io(_) | LostCause::Dropped => {
-                tracing::debug!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended");
-            }
-            _ => {
-                tracing::warn!(instance = self.welcome.instance, late = self.pending.late(), %cause, "connection ended")
-            }
+            LostCause::Dropped => tracing::debug!(instance, late_answers = late, "connection given up"),
+            LostCause::Closed if phase == LEAVING => tracing::debug!(instance, late_answers = late, "the server left"),
+            _ => tracing::warn!(instance, late_answers = late, %cause, "connection lost"),
         }
         // Before the waits end, so that whoever wakes finds the cause.
         let _ = self.lost.set(cause);

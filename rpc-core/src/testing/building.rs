@@ -1,0 +1,51 @@
+//! A mistake in what is asked for is found when a client is built or a server started.
+
+use std::time::Duration;
+
+use super::probe::Counting;
+use super::script::{Script, State};
+use crate::{Client, ServerBuilder};
+
+async fn refusal(server: ServerBuilder) -> String {
+    server.listen("127.0.0.1:0").start().await.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
+    let server = || Counting::default().server().registry("script:nobody registers here");
+    for (address, why) in [
+        ("greeter", "it is no `host:port`"),
+        (":80", "it is no `host:port`"),
+        ("greeter:http", "it is no `host:port`"),
+        ("greeter:0", "port 0 is no port to connect to"),
+    ] {
+        let refusal = refusal(server().advertise(address)).await;
+        assert_eq!(refusal, format!("`{address}` cannot be advertised: {why}"));
+    }
+    let refusal = refusal(Counting::default().server().advertise("greeter:80")).await;
+    assert_eq!(
+        refusal,
+        "`greeter:80` cannot be advertised: no registry is named; name one with `ServerBuilder::registry`"
+    );
+}
+
+#[test]
+fn a_time_of_zero_is_refused() {
+    Script::new("zero", State::default());
+    let client = || Client::builder().registry("script:zero");
+    for (client, what) in [
+        (client().timeout(Duration::ZERO), "timeout"),
+        (client().connect_timeout(Duration::ZERO), "connect timeout"),
+        (client().refresh(Duration::ZERO), "refresh"),
+    ] {
+        let error = client.build().unwrap_err();
+        assert_eq!(error.to_string(), format!("{what} is zero; give it some time, or leave it to its default"));
+    }
+}
+
+#[test]
+fn debug_tells_a_mistake_with_all_its_sources() {
+    let error = Client::builder().registry("fixed").build().unwrap_err();
+    let told = format!("{error:?}");
+    assert!(told.starts_with("the registry cannot be told from its url: `fixed` is not a url"), "{told}");
+}
