@@ -55,7 +55,8 @@ extension!(dyn LoadBalancer, "load balancer", "rpc_loadbalancer");
 
 /// Chooses an endpoint for a call, from the list it was prepared from.
 pub trait Picker: Send + Sync {
-    /// Chooses the position of an endpoint that [`cx.admits`](PickContext::admits); `None` when it admits none.
+    /// Chooses the position of an endpoint that [`cx.admits`](PickContext::admits); `None` when it admits none, or none that the balancer
+    /// would have. An answer that is not admitted is replaced by the first that is.
     ///
     /// Runs in the middle of a call: no I/O, no lock, no allocation, and each position is asked for at most once.
     fn pick(&self, cx: &PickContext<'_>) -> Option<usize>;

@@ -82,9 +82,15 @@ impl Core {
             }
         }
         let Some((first, others)) = passed.split_first() else {
-            let (registry, service) = (&self.shared.registry, call.service());
-            let message = format!("`{name}`: registry `{registry}` knows no instance of service `{service}`");
-            return RpcError::with_code(Code::NoInstance, Executed::No, message);
+            let (registry, service, count) = (&self.shared.registry, call.service(), snapshot.endpoints.len());
+            let (code, message) = match count {
+                0 => (
+                    Code::NoInstance,
+                    format!("`{name}`: registry `{registry}` knows no instance of service `{service}`"),
+                ),
+                _ => (Code::Unavailable, format!("`{name}`: the load balancer chose none of {count} instances")),
+            };
+            return RpcError::with_code(code, Executed::No, message);
         };
         let shared = others.iter().all(|other| other.cause.code == first.cause.code);
         let code = if shared { first.cause.code } else { Code::Unavailable };
@@ -119,7 +125,7 @@ fn is_new(passed: &[Passed], link: &Link) -> bool {
     passed.iter().all(|passed| passed.link != link.number)
 }
 
-/// Asks the picker, and looks for itself if the picker's answer is not admitted.
+/// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
 fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
     let count = snapshot.endpoints.len();
     // A picker returns what it was last told is admitted; only one that does not costs a second look.
@@ -129,10 +135,9 @@ fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) 
         admitted.set(admits.then_some(position));
         admits
     };
-    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks));
-    picked
-        .filter(|position| admitted.get() == picked || *position < count && admits(*position))
-        .or_else(|| (0..count).find(|position| admits(*position)))
+    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks))?;
+    let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
+    if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
 }
 
 fn record(call: &Invocation, step: Step) {
