@@ -13,7 +13,7 @@ use crate::lock::lock;
 use crate::protocol::message::Response;
 use crate::status::{Status, StatusCode};
 use crate::transport::outgoing::{Outgoing, Refusal};
-use crate::transport::pending::Answer;
+use crate::transport::pending::Settled;
 
 /// How an instance's part ended without a reply.
 pub(super) enum Failure {
@@ -76,20 +76,20 @@ impl Core {
     }
 
     /// What an answer means for the run; `None` if it is that there was none in time.
-    fn meaning(&self, call: &Invocation, route: &Route, answer: Answer) -> Result<Option<Reply>, Failure> {
+    fn meaning(&self, call: &Invocation, route: &Route, answer: Settled) -> Result<Option<Reply>, Failure> {
         match answer {
-            Answer::Response(Response::Ok(body)) => Ok(Some(Reply::answered(call.codec, Ok(body)))),
-            Answer::Response(Response::Err(body)) => Ok(Some(Reply::answered(call.codec, Err(body)))),
-            Answer::Response(Response::Status(status)) => Err(self.status(call, &status)),
-            Answer::Expired => Ok(None),
-            Answer::Lost(Executed::No) => Err(Cause::from(Refusal::Lost).into()),
-            Answer::Lost(executed) => {
+            Settled::Response(Response::Ok(body)) => Ok(Some(Reply::answered(call.codec, Ok(body)))),
+            Settled::Response(Response::Err(body)) => Ok(Some(Reply::answered(call.codec, Err(body)))),
+            Settled::Response(Response::Status(status)) => Err(self.status(call, &status)),
+            Settled::Expired => Ok(None),
+            Settled::Lost(Executed::No) => Err(Cause::from(Refusal::Lost).into()),
+            Settled::Lost(executed) => {
                 let cause =
                     route.connection.lost().map_or_else(|| "for no known cause".to_owned(), ToString::to_string);
                 let message = format!("the request was sent, then the connection ended: {cause}");
                 Err(self.failure(call, Code::ConnectionLost, executed, &message))
             }
-            Answer::Description(_) => {
+            Settled::Description(_) => {
                 let message = "the server answered a request with a description";
                 Err(self.failure(call, Code::Internal, Executed::Maybe, &message))
             }
@@ -118,7 +118,7 @@ impl Core {
 }
 
 /// Sends the request as soon as the connection takes it, and waits for the answer; [`Refusal::NoRoom`] if it is not taken in time.
-async fn send(route: &Route, method: u32, call: &Invocation, deadline: Instant) -> Result<Answer, Refusal> {
+async fn send(route: &Route, method: u32, call: &Invocation, deadline: Instant) -> Result<Settled, Refusal> {
     let outgoing = Outgoing::Request { method, codec: call.codec.id(), metadata: &call.metadata, body: &call.body };
     loop {
         match route.connection.call(outgoing, deadline).await {

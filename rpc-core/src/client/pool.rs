@@ -19,7 +19,7 @@ const FIRST_BACK_OFF: Duration = Duration::from_millis(100);
 /// The longest pause.
 const LAST_BACK_OFF: Duration = Duration::from_secs(5);
 
-/// All peers that a channel knows.
+/// All peers of a client.
 #[derive(Debug)]
 pub(super) struct Pool {
     dialer: Arc<Dialer>,
@@ -44,7 +44,7 @@ pub(super) struct Peer {
 
 #[derive(Debug, Default)]
 struct State {
-    link: Link,
+    phase: Phase,
     /// Failures to connect in a row.
     failures: u32,
     /// Until when connecting is better left alone, and why.
@@ -52,7 +52,7 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-enum Link {
+enum Phase {
     #[default]
     Idle,
     /// One connect for all that wait; the task is owned here.
@@ -66,7 +66,7 @@ enum Link {
 impl State {
     /// Whether a connect is under way. A closed channel without a result is none: the runtime dropped the task.
     fn is_connecting(&self) -> bool {
-        matches!(&self.link, Link::Connecting(connected, _) if connected.has_changed().is_ok())
+        matches!(&self.phase, Phase::Connecting(connected, _) if connected.has_changed().is_ok())
     }
 }
 
@@ -120,9 +120,9 @@ impl Peer {
     pub(super) async fn connection(self: &Arc<Self>) -> Connected {
         let mut connected = {
             let mut state = lock(&self.state);
-            match &state.link {
-                Link::Open(connection) if !connection.is_spent() => return Ok(Arc::clone(connection)),
-                Link::Connecting(connected, _) if state.is_connecting() => connected.clone(),
+            match &state.phase {
+                Phase::Open(connection) if !connection.is_spent() => return Ok(Arc::clone(connection)),
+                Phase::Connecting(connected, _) if state.is_connecting() => connected.clone(),
                 _ => self.begin(&mut state),
             }
         };
@@ -142,7 +142,7 @@ impl Peer {
             }
             sender.send_replace(Some(result));
         });
-        state.link = Link::Connecting(receiver.clone(), AbortOnDropHandle::new(task));
+        state.phase = Phase::Connecting(receiver.clone(), AbortOnDropHandle::new(task));
         receiver
     }
 
@@ -155,7 +155,7 @@ impl Peer {
                     0 => tracing::debug!(address = self.address, instance, "connected"),
                     failures => tracing::info!(address = self.address, instance, failures, "connected again"),
                 }
-                *state = State { link: Link::Open(Arc::clone(connection)), ..State::default() };
+                *state = State { phase: Phase::Open(Arc::clone(connection)), ..State::default() };
             }
             Err(error) => {
                 match state.failures {
@@ -167,7 +167,7 @@ impl Peer {
                 let pause = FIRST_BACK_OFF.saturating_mul(1 << state.failures.min(16)).min(LAST_BACK_OFF);
                 state.failures += 1;
                 state.back_off = Some((Instant::now() + pause, error.clone()));
-                state.link = Link::Idle;
+                state.phase = Phase::Idle;
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::protocol::message::Description;
 use crate::protocol::shape;
 use crate::transport::connection::Connection;
 use crate::transport::outgoing::{Outgoing, Refusal};
-use crate::transport::pending::Answer;
+use crate::transport::pending::Settled;
 
 /// How long a server may take to describe a method. Not the deadline of the call that asks first: others wait for the same answer.
 const DESCRIBE_WITHIN: Duration = Duration::from_millis(500);
@@ -178,11 +178,11 @@ impl Route {
     async fn ask_for_difference(&self, method: u32, ours: &MethodShape) -> Result<String, Refusal> {
         let question = self.connection.call(Outgoing::Describe { method }, Instant::now() + DESCRIBE_WITHIN);
         let why = match question.await? {
-            Answer::Description(Ok(theirs)) => return Ok(difference(ours, &theirs)),
-            Answer::Description(Err(status)) => status.message().to_owned(),
-            Answer::Response(_) => "the server answered with something else".to_owned(),
-            Answer::Expired => format!("no answer within {DESCRIBE_WITHIN:?}"),
-            Answer::Lost(_) => "the connection ended".to_owned(),
+            Settled::Description(Ok(theirs)) => return Ok(difference(ours, &theirs)),
+            Settled::Description(Err(status)) => status.message().to_owned(),
+            Settled::Response(_) => "the server answered with something else".to_owned(),
+            Settled::Expired => format!("no answer within {DESCRIBE_WITHIN:?}"),
+            Settled::Lost(_) => "the connection ended".to_owned(),
         };
         Ok(format!("what differs could not be learned ({why})"))
     }

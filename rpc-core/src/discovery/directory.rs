@@ -1,6 +1,7 @@
 //! What a client knows of one service's instances.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwapOption;
@@ -41,29 +42,29 @@ pub(super) struct Shared<S> {
     current: ArcSwapOption<S>,
     known: Mutex<Known>,
     changes: broadcast::Sender<Change>,
-    /// Counts the answers of the registry and keeps the last failure, for those who wait for a first list.
-    answers: watch::Sender<Answer>,
+    /// Counts how often the registry was asked and keeps the last failure, for those who wait for a first list.
+    rounds: watch::Sender<Round>,
     /// Somebody waits for a first list.
     pub(super) wanted: Notify,
 }
 
 /// Why the registry gave no list; shared by all who waited for it.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure(Arc<BoxError>);
+pub(crate) struct RegistryFailure(Arc<BoxError>);
 
-impl Failure {
+impl RegistryFailure {
     fn new(text: &str) -> Self {
         Self(Arc::new(text.into()))
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RegistryFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Failure {
+impl std::error::Error for RegistryFailure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source()
     }
@@ -72,13 +73,13 @@ impl std::error::Error for Failure {
 struct Known {
     endpoints: Arc<Endpoints>,
     confirmed: Instant,
-    failure: Option<Failure>,
+    failure: Option<RegistryFailure>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Answer {
+struct Round {
     number: u64,
-    failure: Option<Failure>,
+    failure: Option<RegistryFailure>,
 }
 
 impl<S: Send + Sync + 'static> Directory<S> {
@@ -92,7 +93,7 @@ impl<S: Send + Sync + 'static> Directory<S> {
             current: ArcSwapOption::empty(),
             known: Mutex::new(none),
             changes: broadcast::Sender::new(WAITING_CHANGES),
-            answers: watch::Sender::default(),
+            rounds: watch::Sender::default(),
             wanted: Notify::new(),
         };
         Self { shared: Arc::new(shared), task: Mutex::default() }
@@ -108,9 +109,9 @@ impl<S: Send + Sync + 'static> Directory<S> {
     /// # Errors
     ///
     /// When the registry fails.
-    pub(crate) async fn first(&self, refresh: Refresh) -> Result<Arc<S>, Failure> {
-        let mut answers = self.shared.answers.subscribe();
-        let seen = answers.borrow_and_update().number;
+    pub(crate) async fn first(&self, refresh: Refresh) -> Result<Arc<S>, RegistryFailure> {
+        let mut rounds = self.shared.rounds.subscribe();
+        let seen = rounds.borrow_and_update().number;
         // What came before the subscription is not announced to it.
         if let Some(current) = self.current() {
             return Ok(current);
@@ -118,14 +119,14 @@ impl<S: Send + Sync + 'static> Directory<S> {
         self.follow(refresh);
         self.shared.wanted.notify_one();
         // The sender lives in `shared`, so this ends with an answer or with the caller's patience.
-        let failure = match answers.wait_for(|answer| answer.number > seen).await {
-            Ok(answer) => answer.failure.clone(),
+        let failure = match rounds.wait_for(|round| round.number > seen).await {
+            Ok(round) => round.failure.clone(),
             Err(_) => None,
         };
         match (self.current(), failure) {
             (Some(current), _) => Ok(current),
             (None, Some(failure)) => Err(failure),
-            (None, None) => Err(Failure::new("the task that follows the registry ended")),
+            (None, None) => Err(RegistryFailure::new("the task that follows the registry ended")),
         }
     }
 
@@ -162,46 +163,45 @@ impl<S: Send + Sync + 'static> Shared<S> {
     /// Takes a list over. An equal one changes nothing but its age.
     pub(super) async fn update(&self, list: InstanceList, source: Source) {
         let endpoints = Arc::new(Endpoints::from_instances(list.instances));
-        let before = {
-            let mut known = lock(&self.known);
-            if known.failure.take().is_some() {
-                tracing::info!(service = self.service, "the registry answers again");
+        let before = Arc::clone(&lock(&self.known).endpoints);
+        if !self.has_list() || !instances(&before).eq(instances(&endpoints)) {
+            match self.prepare(Arc::clone(&endpoints)).await {
+                Ok(prepared) => self.current.store(Some(Arc::new(prepared))),
+                Err(error) => return self.failed(error),
             }
-            known.confirmed = Instant::now();
-            let is_equal = instances(&known.endpoints).eq(instances(&endpoints));
-            if is_equal && self.has_list() {
-                drop(known);
-                return self.answered(None);
-            }
-            std::mem::replace(&mut known.endpoints, Arc::clone(&endpoints))
-        };
+        }
+        self.confirm(Arc::clone(&endpoints));
         let change = Change::between(&before, &endpoints, source);
-        tracing::debug!(service = self.service, instances = endpoints.len(), ?source, "instances changed");
-        self.current.store(Some(Arc::new(self.prepare(endpoints).await)));
         if !change.is_empty() {
+            tracing::debug!(service = self.service, instances = endpoints.len(), ?source, "instances changed");
             // Nobody need have subscribed.
             let _ = self.changes.send(change);
         }
         self.answered(None);
     }
 
-    async fn prepare(&self, endpoints: Arc<Endpoints>) -> S {
+    /// Notes that this is the list, as of now.
+    fn confirm(&self, endpoints: Arc<Endpoints>) {
+        let mut known = lock(&self.known);
+        if known.failure.take().is_some() {
+            tracing::info!(service = self.service, "the registry answers again");
+        }
+        known.endpoints = endpoints;
+        known.confirmed = Instant::now();
+    }
+
+    /// What calls work on, made of a list. A balancer that panics on it has failed, and nothing else has.
+    async fn prepare(&self, endpoints: Arc<Endpoints>) -> Result<S, BoxError> {
         let (publish, before) = (Arc::clone(&self.publish), self.current.load_full());
-        if endpoints.len() < LARGE_LIST {
-            return publish.prepare(endpoints, before.as_deref());
-        }
-        let (blocking, again) = (Arc::clone(&publish), Arc::clone(&endpoints));
-        let before_too = before.clone();
-        match tokio::task::spawn_blocking(move || blocking.prepare(again, before_too.as_deref())).await {
-            Ok(prepared) => prepared,
-            // The runtime is going down, or a balancer panicked: this thread finds out which.
-            Err(_) => publish.prepare(endpoints, before.as_deref()),
-        }
+        let is_large = endpoints.len() >= LARGE_LIST;
+        let prepare = move || catch_unwind(AssertUnwindSafe(|| publish.prepare(endpoints, before.as_deref())));
+        let prepared = if is_large { tokio::task::spawn_blocking(prepare).await? } else { prepare() };
+        prepared.map_err(|_| "the load balancer panicked on the list".into())
     }
 
     /// Notes a failure: the list stays as it is.
     pub(super) fn failed(&self, error: BoxError) {
-        let failure = Failure(Arc::new(error));
+        let failure = RegistryFailure(Arc::new(error));
         let mut known = lock(&self.known);
         if known.failure.is_none() {
             let (service, error, age) = (self.service, &failure, known.confirmed.elapsed());
@@ -212,8 +212,8 @@ impl<S: Send + Sync + 'static> Shared<S> {
         self.answered(Some(failure));
     }
 
-    fn answered(&self, failure: Option<Failure>) {
-        self.answers.send_modify(|answer| *answer = Answer { number: answer.number + 1, failure });
+    fn answered(&self, failure: Option<RegistryFailure>) {
+        self.rounds.send_modify(|round| *round = Round { number: round.number + 1, failure });
     }
 }
 

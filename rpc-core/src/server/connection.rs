@@ -32,6 +32,8 @@ use crate::transport::{Io, READ_BUFFER, Reader, TICK};
 
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
+/// A client that was sent away and says nothing for this long will not echo: a stopped process, or a host that is gone.
+pub(super) const ECHO_WITHIN: Duration = Duration::from_secs(2);
 /// How long a client may take to close a connection that was drained.
 pub(super) const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -301,15 +303,29 @@ impl Connection {
         self.server.leaving.cancelled().await;
         self.push(Header::plain(Kind::GoAway, 0), Bytes::new());
         self.output.wake();
-        while !self.echoed.load(Ordering::Acquire) || self.handlers.alive() > 0 {
-            self.quieter.notified().await;
-        }
+        self.quiet(Instant::now()).await;
         if let Err(error) = self.output.shutdown().await {
             return Ended::Io(error);
         }
         // A plain close while bytes of the client are unread would reset the connection, and lose answers.
         tokio::time::sleep(CLOSE_WITHIN).await;
         Ended::Drained
+    }
+
+    /// Waits until no handler lives, and none will: the client has echoed, or it neither echoes nor says anything else.
+    async fn quiet(&self, sent: Instant) {
+        loop {
+            let patience = self.last_read().max(sent) + ECHO_WITHIN;
+            let echoed = self.echoed.load(Ordering::Acquire);
+            match self.handlers.alive() {
+                0 if echoed || Instant::now() >= patience => return,
+                0 => tokio::select! {
+                    () = self.quieter.notified() => {}
+                    () = tokio::time::sleep_until(patience) => {}
+                },
+                _ => self.quieter.notified().await,
+            }
+        }
     }
 
     fn last_read(&self) -> Instant {

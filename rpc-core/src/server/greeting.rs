@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt;
 use tokio_util::codec::Decoder;
 
 use super::Shared as Server;
-use super::connection::{CLOSE_WITHIN, Ended};
+use super::connection::{CLOSE_WITHIN, ECHO_WITHIN, Ended};
 use crate::protocol::frame::{FrameDecoder, Header, Kind};
 use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
 use crate::transport::output::Output;
@@ -34,8 +34,11 @@ pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
     let Io { mut reader, writer, peer } = io;
     let mut decoder = FrameDecoder::new(MAX_CLIENT_HELLO);
     let mut buffer = BytesMut::new();
-    let hello = tokio::time::timeout(HELLO_WITHIN, read_hello(&mut reader, &mut decoder, &mut buffer));
-    let hello = hello.await.map_err(|_| Ended::NoHelloInTime)??;
+    let hello = tokio::select! {
+        hello = read_hello(&mut reader, &mut decoder, &mut buffer) => hello?,
+        () = tokio::time::sleep(HELLO_WITHIN) => return Err(Ended::NoHelloInTime),
+        () = left_for(ECHO_WITHIN, server) => return Err(Ended::Drained),
+    };
     let output = Output::new(writer);
     let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[], hello.encode());
     if !hello.speaks_our_version() {
@@ -54,6 +57,12 @@ pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
     output.wake();
     decoder.set_max_frame(server.max_frame);
     Ok(Greeted { output, reader, decoder, buffer, peer, client_max_frame: hello.max_frame })
+}
+
+/// Waits until the server has been leaving for this long.
+async fn left_for(time: Duration, server: &Server) {
+    server.leaving.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 async fn read_hello(

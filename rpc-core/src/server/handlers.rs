@@ -84,9 +84,7 @@ impl Handlers {
     pub(super) fn gone(&self) {
         self.alive.fetch_sub(1, Ordering::Release);
     }
-}
 
-impl Handlers {
     /// Drops all handlers.
     pub(super) fn cancel_all(&self) {
         for (_, handler) in lock(&self.running).drain() {

@@ -321,3 +321,22 @@ async fn a_call_on_its_way_to_a_provider_that_was_replaced_finds_the_new_one() {
     assert_eq!(call.await.unwrap().unwrap(), "x");
     assert_eq!(services[0].started(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_balancer_that_panics_on_a_list_leaves_the_last_one_in_use_until_it_does_not() {
+    let script = Script::new("panics", pushing(&[A]));
+    let (_network, services, _servers, client) = stage("panics").await;
+    let client = client.load_balancer("panicking").build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    probe.echo("x".into()).await.unwrap();
+    script.change(|state| state.addresses = vec![A, B]);
+    until(|| client.instances::<ProbeStub>().unwrap().failure.is_some()).await;
+    let instances = client.instances::<ProbeStub>().unwrap();
+    assert_eq!(instances.failure.as_deref(), Some("the load balancer panicked on the list"));
+    assert_eq!(instances.list[0].address, A);
+    probe.echo("x".into()).await.unwrap();
+    script.change(|state| state.addresses = vec![B]);
+    until(|| client.instances::<ProbeStub>().unwrap().list[0].address == B).await;
+    probe.echo("x".into()).await.unwrap();
+    assert_eq!((services[0].started(), services[1].started()), (2, 1));
+}

@@ -110,3 +110,34 @@ async fn dropping_a_server_stops_it_at_once() {
     assert_eq!(call.await.unwrap().unwrap_err().code(), Code::ConnectionLost);
     until(|| service.running() == 0).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_mute_delays_the_end_by_three_seconds_at_most() {
+    let (network, service) = (Network::default(), Counting::default());
+    let server = network.serve(LEAVING, service.server()).await;
+    // One has said hello and reads nothing more, one has not said anything.
+    let mut greeted = Fake::new(network.dial(LEAVING).await);
+    greeted.greet().await;
+    let _silent = network.dial(LEAVING).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let started = Instant::now();
+    assert_eq!(server.shutdown().await, 0);
+    assert!(started.elapsed() <= Duration::from_millis(3_010), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_echo_is_answered_all_the_same() {
+    let (network, service) = (Network::default(), Counting::default());
+    let server = network.serve(LEAVING, service.server()).await;
+    let mut client = Fake::new(network.dial(LEAVING).await);
+    client.greet().await;
+    client.request_with(0, 1, &[&1_u32.to_le_bytes()[..], &[251, 0x88, 0x13]].concat()).await;
+    until(|| service.running() == 1).await;
+    let shutdown = tokio::spawn(server.shutdown());
+    assert_eq!(client.read().await.unwrap().header.kind, Kind::GoAway);
+    // A nap of 5 s, with the default of 3 s to answer it in.
+    let answer = client.read().await.unwrap();
+    assert_eq!((answer.header.id, answer.payload[0]), (1, 5));
+    assert!(client.read().await.is_none());
+    assert_eq!(shutdown.await.unwrap(), 0);
+}

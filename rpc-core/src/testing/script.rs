@@ -138,3 +138,16 @@ impl Picker for Counted {
 }
 
 register!(dyn LoadBalancer, "counted", |_: &Settings| Ok::<_, BoxError>(Arc::new(Counted)));
+
+/// Panics on every list but those of one instance.
+#[derive(Debug)]
+struct Panicking;
+
+impl LoadBalancer for Panicking {
+    fn prepare(&self, endpoints: &Arc<Endpoints>) -> Box<dyn Picker> {
+        assert!(endpoints.len() == 1, "more than one");
+        Box::new(Counted)
+    }
+}
+
+register!(dyn LoadBalancer, "panicking", |_: &Settings| Ok::<_, BoxError>(Arc::new(Panicking)));

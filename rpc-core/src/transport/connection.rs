@@ -17,10 +17,10 @@ use tokio_util::codec::Decoder;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::greeting::{Greeted, OpenError, greet};
-use super::liveness::{Liveness, PONG_WITHIN, Peer};
+use super::liveness::{Liveness, PONG_WITHIN, Verdict};
 use super::outgoing::{Outgoing, OutgoingFrame, Refusal};
 use super::output::Output;
-use super::pending::{Answer, Pending, Swept};
+use super::pending::{Pending, Settled, Swept};
 use super::{Io, READ_BUFFER, Reader, TICK};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
@@ -138,7 +138,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Future for Call<'_> {
-    type Output = Result<Answer, Refusal>;
+    type Output = Result<Settled, Refusal>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.id {
@@ -281,13 +281,13 @@ impl Shared {
             Kind::Response if flags != message::STATUS && Codec::from_id(codec).is_none() => {
                 return Err(Malformed("a response in an unknown codec").into());
             }
-            Kind::Response => batch.answers.push((id, Answer::Response(Response::decode(flags, payload)?))),
+            Kind::Response => batch.answers.push((id, Settled::Response(Response::decode(flags, payload)?))),
             Kind::Describe => {
                 let description = match Response::decode(flags, payload)? {
                     Response::Status(status) => Err(status),
                     Response::Ok(texts) | Response::Err(texts) => Ok(Description::decode(texts)?),
                 };
-                batch.answers.push((id, Answer::Description(description)));
+                batch.answers.push((id, Settled::Description(description)));
             }
             // A peer that floods us with pings but reads no pongs gets none.
             Kind::Ping if self.output.has_room() => self.output.send(Header::plain(Kind::Pong, id), Bytes::new()),
@@ -336,9 +336,9 @@ impl Shared {
                 continue;
             }
             match liveness.check(now, self.last_read(), busy_since) {
-                Peer::Alive => {}
-                Peer::WantsPing => self.output.send(Header::plain(Kind::Ping, 0), Bytes::new()),
-                Peer::Dead => return LostCause::Silent,
+                Verdict::Alive => {}
+                Verdict::WantsPing => self.output.send(Header::plain(Kind::Ping, 0), Bytes::new()),
+                Verdict::Dead => return LostCause::Silent,
             }
         }
     }
@@ -366,7 +366,7 @@ impl Drop for EndGuard<'_> {
 /// Lists that are filled and emptied again and again.
 #[derive(Default)]
 struct Batch {
-    answers: Vec<(u64, Answer)>,
+    answers: Vec<(u64, Settled)>,
     expired: Vec<u64>,
     wakers: Vec<Waker>,
 }

@@ -19,7 +19,7 @@ pub(super) struct Liveness {
 }
 
 /// What is to be done about the peer.
-pub(super) enum Peer {
+pub(super) enum Verdict {
     /// Nothing.
     Alive,
     /// A ping is due, and taken as sent.
@@ -45,19 +45,19 @@ impl Liveness {
     }
 
     /// Looks at when something was last read, and since when calls wait.
-    pub(super) fn check(&mut self, now: Instant, last_read: Instant, busy_since: Option<Instant>) -> Peer {
+    pub(super) fn check(&mut self, now: Instant, last_read: Instant, busy_since: Option<Instant>) -> Verdict {
         if self.pinged.is_some_and(|at| last_read >= at) {
             self.pinged = None;
         }
         let is_quiet = busy_since.is_some_and(|since| now >= last_read.max(since) + QUIET_BUSY);
         match self.pinged {
-            Some(at) if now >= at + PONG_WITHIN => Peer::Dead,
+            Some(at) if now >= at + PONG_WITHIN => Verdict::Dead,
             None if is_quiet || now >= self.ping_at => {
                 self.ping_at = now + PING_EVERY;
                 self.pinged = Some(now);
-                Peer::WantsPing
+                Verdict::WantsPing
             }
-            _ => Peer::Alive,
+            _ => Verdict::Alive,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::status::Status;
 
 /// What ends a wait.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Settled {
     Response(Response),
     Description(Result<Description, Status>),
     /// The deadline passed; the request may have been sent.
@@ -52,7 +52,7 @@ struct Slot {
 enum State {
     Free,
     Waiting { waker: Waker, end: u64, deadline: Instant },
-    Done(Answer),
+    Done(Settled),
 }
 
 /// What an insertion found.
@@ -102,10 +102,10 @@ impl Pending {
     }
 
     /// The answer to `id`, once it is there; from then on the id is not known any more.
-    pub(crate) fn poll(&self, id: u64, current: &Waker) -> Poll<Answer> {
+    pub(crate) fn poll(&self, id: u64, current: &Waker) -> Poll<Settled> {
         let mut slots = lock(&self.slots);
         let Some(slot) = slots.get(id) else {
-            return Poll::Ready(Answer::Lost(Executed::Maybe));
+            return Poll::Ready(Settled::Lost(Executed::Maybe));
         };
         match &mut slot.state {
             State::Waiting { waker, .. } => {
@@ -114,7 +114,7 @@ impl Pending {
             }
             state => {
                 let State::Done(answer) = std::mem::replace(state, State::Free) else {
-                    return Poll::Ready(Answer::Lost(Executed::Maybe));
+                    return Poll::Ready(Settled::Lost(Executed::Maybe));
                 };
                 slots.release(id);
                 Poll::Ready(answer)
@@ -136,7 +136,7 @@ impl Pending {
     }
 
     /// Hands out a batch of answers, under one lock, and adds those to wake to `wakers`.
-    pub(crate) fn complete(&self, answers: &mut Vec<(u64, Answer)>, wakers: &mut Vec<Waker>) {
+    pub(crate) fn complete(&self, answers: &mut Vec<(u64, Settled)>, wakers: &mut Vec<Waker>) {
         let mut slots = lock(&self.slots);
         for (id, answer) in answers.drain(..) {
             match slots.finish(id, answer) {
@@ -162,7 +162,7 @@ impl Pending {
         let first = expired.len();
         expired.extend(late.map(|(index, slot)| id(index as u32, slot.generation)));
         for &id in &expired[first..] {
-            wakers.extend(slots.finish(id, Answer::Expired));
+            wakers.extend(slots.finish(id, Settled::Expired));
         }
         Swept::Busy
     }
@@ -174,7 +174,7 @@ impl Pending {
         for slot in &mut slots.slots {
             if let State::Waiting { end, .. } = slot.state {
                 let executed = if end <= accepted { Executed::Maybe } else { Executed::No };
-                let state = std::mem::replace(&mut slot.state, State::Done(Answer::Lost(executed)));
+                let state = std::mem::replace(&mut slot.state, State::Done(Settled::Lost(executed)));
                 if let State::Waiting { waker, .. } = state {
                     wakers.push(waker);
                 }
@@ -205,7 +205,7 @@ impl Slots {
     }
 
     /// Puts the answer where the call finds it; `None` if it does not wait any more.
-    fn finish(&mut self, id: u64, answer: Answer) -> Option<Waker> {
+    fn finish(&mut self, id: u64, answer: Settled) -> Option<Waker> {
         let slot = self.get(id)?;
         if !matches!(slot.state, State::Waiting { .. }) {
             return None;
@@ -245,8 +245,8 @@ mod tests {
         pending.insert(10, Waker::noop(), end, deadline).unwrap().id
     }
 
-    fn answer(text: &'static str) -> Answer {
-        Answer::Response(Response::Ok(Bytes::from_static(text.as_bytes())))
+    fn answer(text: &'static str) -> Settled {
+        Settled::Response(Response::Ok(Bytes::from_static(text.as_bytes())))
     }
 
     fn poll(pending: &Pending, id: u64) -> Poll<String> {
