@@ -62,8 +62,8 @@ impl CallOptions {
         self
     }
 
-    /// Calls `observe` with a report when the call is over. It runs in the caller's task: it should return soon, and a panic in it is the
-    /// caller's.
+    /// Calls `observe` with a report when the call is over. It runs in the caller's task and should return soon; a panic in it is
+    /// logged.
     #[must_use]
     pub fn observe(mut self, observe: impl Fn(&CallReport) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));

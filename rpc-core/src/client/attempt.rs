@@ -10,6 +10,7 @@ use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
 use crate::invocation::Invocation;
 use crate::lock::lock;
+use crate::options::LONGEST_TIMEOUT;
 use crate::protocol::message::Response;
 use crate::status::{Status, StatusCode};
 use crate::transport::outgoing::{Outgoing, Refusal};
@@ -51,7 +52,8 @@ impl Core {
     }
 
     async fn exchange(&self, link: &Link, call: &Invocation, within: Option<Duration>) -> Result<Reply, Failure> {
-        let deadline = within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit));
+        let deadline =
+            within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit.min(LONGEST_TIMEOUT)));
         let late = |executed, when| Failure::Final(self.late(call, deadline, executed, when));
         let route = match link.open_route() {
             Some(route) => route,

@@ -11,7 +11,7 @@ use crate::error::with_sources;
 use crate::extension::{self, ExtensionError};
 use crate::fault::FaultStrategy;
 use crate::loadbalancer::LoadBalancer;
-use crate::options::DEFAULT_TIMEOUT;
+use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
 use crate::registry::Discovery;
 use crate::report::{CallReport, Observer};
@@ -169,7 +169,7 @@ impl ClientBuilder {
     /// How often the registry is asked for the complete list of a service's instances, as the backstop behind its events.
     /// Each time is drawn within a fifth of the period. Default: 30 s; while a watch is down at least every 5 s.
     pub fn refresh(mut self, period: Duration) -> Self {
-        self.refresh.period = period;
+        self.refresh.period = period.min(LONGEST_TIMEOUT);
         self
     }
 
@@ -180,8 +180,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task:
-    /// it should return soon, and a panic in it is the caller's.
+    /// Calls `observe` with a report when a call is over, for each call of this client. It runs in the caller's task
+    /// and should return soon; a panic in it is logged.
     pub fn observe(mut self, observe: impl Fn(&CallReport) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));
         self

@@ -1,6 +1,7 @@
 //! The way from a client to one service.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
@@ -237,13 +238,19 @@ impl Core {
             executed: error.map_or(Executed::Yes, RpcError::executed),
         };
         for Observer(observe) in [&self.shared.observer, &call.observer].into_iter().flatten() {
-            observe(&report);
+            // The caller's answer is not lost with it.
+            if catch_unwind(AssertUnwindSafe(|| observe(&report))).is_err() {
+                tracing::error!(service = report.service, method = report.method, "an observer panicked");
+            }
         }
     }
 
     /// The service's instances. The first call looks them up, and those that come meanwhile wait for it.
     pub(super) async fn snapshot(&self, call: &Invocation) -> Result<Arc<Snapshot>, RpcError> {
         if let Some(snapshot) = self.directory.current() {
+            if !self.directory.is_followed() {
+                self.directory.follow(self.shared.refresh);
+            }
             return Ok(snapshot);
         }
         match timeout_at(call.deadline, self.directory.first(self.shared.refresh)).await {

@@ -1,6 +1,7 @@
 //! One run of a call: choose an instance, send, wait. An instance that cannot take the call is passed over for the next.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,11 +18,28 @@ use crate::loadbalancer::PickContext;
 use crate::lock::lock;
 use crate::report::Step;
 
-/// An instance that was passed over in this run, and why.
+/// Instances whose last connect failed that one run may wait for, where no other is left.
+const MAX_FORGIVEN: usize = 16;
+/// Causes that an error tells.
+const MAX_TOLD: usize = 8;
+
+/// The instances that were passed over in this run, and why.
+#[derive(Default)]
 struct Passed {
-    link: u64,
-    instance: String,
-    cause: Cause,
+    links: HashSet<u64>,
+    causes: Vec<(String, Cause)>,
+    forgiven: usize,
+}
+
+impl Passed {
+    fn add(&mut self, link: &Link, instance: String, cause: Cause) {
+        self.links.insert(link.number);
+        self.causes.push((instance, cause));
+    }
+
+    fn is_new(&self, link: &Link) -> bool {
+        self.links.is_empty() || !self.links.contains(&link.number)
+    }
 }
 
 impl Run for Core {
@@ -39,9 +57,9 @@ impl Core {
     pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
         let run = call.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let mut snapshot = self.snapshot(call).await?;
-        let mut passed = Vec::new();
+        let mut passed = Passed::default();
         loop {
-            let Some(position) = choose(&snapshot, call, &passed) else {
+            let Some(position) = choose(&snapshot, call, &mut passed) else {
                 // The list may have become another meanwhile, as when the only provider is replaced.
                 match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
                     Some(newer) => snapshot = newer,
@@ -66,22 +84,21 @@ impl Core {
                 }
                 Err(Failure::Passed(cause)) => {
                     record(call, step(Executed::No, Some(cause.code), Some(cause.text.clone())));
-                    passed.push(Passed { link: link.number, instance: instance(), cause });
+                    passed.add(link, instance(), cause);
                 }
             }
         }
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Vec<Passed>) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Passed) -> RpcError {
         let name = self.name(call.ordinal);
         for (endpoint, link) in snapshot.endpoints.iter().zip(&snapshot.links) {
-            if is_new(&passed, link) {
-                let instance = endpoint.instance().id.clone();
-                passed.extend(link.objection(call.ordinal).map(|cause| Passed { link: link.number, instance, cause }));
+            if let Some(cause) = passed.is_new(link).then(|| link.objection(call.ordinal)).flatten() {
+                passed.add(link, endpoint.instance().id.clone(), cause);
             }
         }
-        let Some((first, others)) = passed.split_first() else {
+        let Some(((_, first), others)) = passed.causes.split_first() else {
             let (registry, service, count) = (&self.shared.registry, call.service(), snapshot.endpoints.len());
             let (code, message) = match count {
                 0 => (
@@ -92,18 +109,20 @@ impl Core {
             };
             return RpcError::with_code(code, Executed::No, message);
         };
-        let shared = others.iter().all(|other| other.cause.code == first.cause.code);
-        let code = if shared { first.cause.code } else { Code::Unavailable };
-        let causes: Vec<_> =
-            passed.iter().map(|Passed { instance, cause, .. }| format!("{instance}: {}", cause.text)).collect();
-        let message = format!("`{name}`: no instance can take the call ({})", causes.join("; "));
-        RpcError::with_code(code, Executed::No, message)
+        let shared = others.iter().all(|(_, cause)| cause.code == first.code);
+        let code = if shared { first.code } else { Code::Unavailable };
+        let told = passed.causes.iter().take(MAX_TOLD).map(|(instance, cause)| format!("{instance}: {}", cause.text));
+        let mut told = told.collect::<Vec<_>>().join("; ");
+        if let Some(more @ 1..) = passed.causes.len().checked_sub(MAX_TOLD) {
+            told.push_str(&format!("; and {more} more"));
+        }
+        RpcError::with_code(code, Executed::No, format!("`{name}`: no instance can take the call ({told})"))
     }
 }
 
 /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
 /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[Passed]) -> Option<usize> {
+fn choose(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> Option<usize> {
     let tried = lock(&call.tried).clone();
     let position = choose_untried(snapshot, call, passed, &tried);
     let (Some(last), None) = (tried.last(), position) else {
@@ -114,15 +133,19 @@ fn choose(snapshot: &Snapshot, call: &Invocation, passed: &[Passed]) -> Option<u
     choose_untried(snapshot, call, passed, &[*last]).or_else(|| choose_untried(snapshot, call, passed, &[]))
 }
 
-fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &[Passed], tried: &[u64]) -> Option<usize> {
-    let is_new = |link: &Link| is_new(passed, link) && !tried.contains(&link.number);
+fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed, tried: &[u64]) -> Option<usize> {
+    let is_new = |link: &Link| passed.is_new(link) && !tried.contains(&link.number);
     let admits = |position: usize| is_new(&snapshot.links[position]) && snapshot.links[position].admits(call.ordinal);
+    if let Some(position) = pick(snapshot, call, &admits) {
+        return Some(position);
+    }
+    if passed.forgiven == MAX_FORGIVEN {
+        return None;
+    }
     let forgives = |position: usize| is_new(&snapshot.links[position]) && !snapshot.links[position].is_open();
-    pick(snapshot, call, &admits).or_else(|| pick(snapshot, call, &forgives))
-}
-
-fn is_new(passed: &[Passed], link: &Link) -> bool {
-    passed.iter().all(|passed| passed.link != link.number)
+    let position = pick(snapshot, call, &forgives)?;
+    passed.forgiven += 1;
+    Some(position)
 }
 
 /// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.

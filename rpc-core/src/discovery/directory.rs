@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwapOption;
@@ -46,6 +47,16 @@ pub(super) struct Shared<S> {
     rounds: watch::Sender<Round>,
     /// Somebody waits for a first list.
     pub(super) wanted: Notify,
+    followed: AtomicBool,
+}
+
+/// Notes the end of the task that follows the registry, whatever ends it.
+struct FollowedGuard<S>(Arc<Shared<S>>);
+
+impl<S> Drop for FollowedGuard<S> {
+    fn drop(&mut self) {
+        self.0.followed.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Why the registry gave no list; shared by all who waited for it.
@@ -95,6 +106,7 @@ impl<S: Send + Sync + 'static> Directory<S> {
             changes: broadcast::Sender::new(WAITING_CHANGES),
             rounds: watch::Sender::default(),
             wanted: Notify::new(),
+            followed: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared), task: Mutex::default() }
     }
@@ -102,6 +114,11 @@ impl<S: Send + Sync + 'static> Directory<S> {
     /// What calls work on, if there is a list. Never waits.
     pub(crate) fn current(&self) -> Option<Arc<S>> {
         self.shared.current.load_full()
+    }
+
+    /// Whether the registry is being followed: the task ends with the runtime it was started in.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.shared.followed.load(Ordering::Relaxed)
     }
 
     /// What calls work on, where there is no list yet: the first use has the registry asked, once for all who wait. Cancel safe.
@@ -133,9 +150,14 @@ impl<S: Send + Sync + 'static> Directory<S> {
     /// Starts following the registry, unless that was done. Needs a runtime.
     pub(crate) fn follow(&self, refresh: Refresh) {
         let mut task = lock(&self.task);
-        if task.as_ref().is_none_or(AbortOnDropHandle::is_finished) {
+        if task.as_ref().is_none_or(|task| task.is_finished() || !self.is_followed()) {
+            self.shared.followed.store(true, Ordering::Relaxed);
+            let guard = FollowedGuard(Arc::clone(&self.shared));
             let follow = Follow::new(Arc::clone(&self.shared), refresh);
-            *task = Some(AbortOnDropHandle::new(tokio::spawn(follow.run())));
+            *task = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+                let _guard = guard;
+                follow.run().await;
+            })));
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
@@ -10,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Shared;
-use super::connection::serve;
+use super::connection::{ECHO_WITHIN, serve};
 use crate::transport::Io;
 
 /// Pause after an error that the next accept would meet again, such as too many open files.
@@ -69,11 +71,14 @@ impl Listen for tokio::sync::mpsc::Receiver<Io> {
     }
 }
 
-/// Accepts and serves clients until the server leaves and every connection has ended. Owns the connections.
+/// Accepts and serves clients until the server leaves and has done with them. Owns the connections. Those that have not said hello by then, such as
+/// a probe's, delay nothing.
 pub(super) async fn accept(mut listener: impl Listen, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     let mut failures = Failures::default();
-    loop {
+    let mut grace = pin!(grace(&shared));
+    let mut is_over = false;
+    while !(is_over && shared.serving.load(Ordering::Relaxed) == 0) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(io) => drop(connections.spawn(serve(io, Arc::clone(&shared)))),
@@ -84,9 +89,16 @@ pub(super) async fn accept(mut listener: impl Listen, shared: Arc<Shared>) {
                     tracing::error!(%error, "a connection's task panicked");
                 }
             }
+            () = &mut grace, if !is_over => is_over = true,
             () = shared.leaving.cancelled(), if connections.is_empty() => return,
         }
     }
+}
+
+/// Waits until the server leaves and whoever was about to say hello has had the time to.
+async fn grace(shared: &Shared) {
+    shared.leaving.cancelled().await;
+    tokio::time::sleep(ECHO_WITHIN).await;
 }
 
 #[derive(Default)]

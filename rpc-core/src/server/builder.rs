@@ -47,6 +47,11 @@ pub enum StartError {
     /// No service was given.
     #[error("the server has no service; give it one with `ServerBuilder::service`")]
     NoService,
+    /// A limit is zero, so that every call would be refused.
+    #[error(
+        "the largest frame or the number of calls in flight is zero, and every call would be refused; give it room"
+    )]
+    NoRoom,
     /// The services do not fit together, or a type cannot travel.
     #[error("the services cannot be offered")]
     Services(#[source] BoxError),
@@ -198,6 +203,9 @@ impl ServerBuilder {
         if self.dispatchers.is_empty() {
             return Err(StartError::NoService);
         }
+        if self.max_frame == 0 || self.max_in_flight == 0 {
+            return Err(StartError::NoRoom);
+        }
         if let Some(address) = &self.advertise
             && let Some(why) = unadvertisable(address, self.registry.is_some())
         {
@@ -225,6 +233,7 @@ impl ServerBuilder {
             max_frame: self.max_frame,
             max_in_flight: self.max_in_flight,
             leaving: CancellationToken::new(),
+            serving: AtomicUsize::new(0),
             handlers: AtomicUsize::new(0),
         });
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));

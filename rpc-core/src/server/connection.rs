@@ -32,6 +32,10 @@ use crate::transport::{Io, READ_BUFFER, Reader, TICK};
 
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
+/// How long one read's handlers are polled in place; what is left of it then gets tasks.
+const IN_PLACE_FOR: Duration = Duration::from_millis(1);
+/// Replies of the connection's own, to requests that no handler gets, that may wait for a client that does not read.
+const MAX_UNREAD_REPLIES: usize = 1_000;
 /// A client that was sent away and says nothing for this long will not echo: a stopped process, or a host that is gone.
 pub(super) const ECHO_WITHIN: Duration = Duration::from_secs(2);
 /// How long a client may take to close a connection that was drained.
@@ -81,6 +85,15 @@ struct Connection {
     quieter: Notify,
 }
 
+/// What one read brought.
+struct Batch {
+    read_at: Instant,
+    /// Whether handlers are polled in place first.
+    in_place: bool,
+    /// Replies of the connection's own since the output last had room.
+    unread_replies: usize,
+}
+
 /// Serves one client until the connection ends.
 pub(super) async fn serve(io: Io, server: Arc<Server>) {
     let peer = io.peer;
@@ -109,54 +122,63 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
         echoed: AtomicBool::new(false),
         quieter: Notify::new(),
     });
+    connection.server.serving.fetch_add(1, Ordering::Relaxed);
     // Whatever ends this task, and be it that the server is dropped, ends the handlers.
     let guard = EndGuard(connection);
     let this = &guard.0;
     tokio::select! {
+        // Reading last: a client that never stops sending would else keep the others from their turn.
         biased;
-        ended = this.read(reader, decoder, buffer) => ended,
-        error = this.output.run() => Ended::Io(error),
         ended = this.sweep() => ended,
         ended = this.drain() => ended,
+        error = this.output.run() => Ended::Io(error),
+        ended = this.read(reader, decoder, buffer) => ended,
     }
 }
 
 impl Connection {
     async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
+        let mut batch = Batch { read_at: self.opened, in_place: true, unread_replies: 0 };
         loop {
             loop {
                 match decoder.decode(&mut buffer) {
-                    Ok(Some(frame)) => match self.take(frame) {
-                        Ok(()) => {}
-                        Err(ended) => return ended,
-                    },
+                    Ok(Some(frame)) => {
+                        // Handlers bound their answers themselves; what this task replies by itself is bounded here.
+                        if batch.unread_replies >= MAX_UNREAD_REPLIES || frame.header.kind == Kind::Describe {
+                            self.output.wake();
+                            self.output.room().await;
+                            batch.unread_replies = 0;
+                        }
+                        if let Err(ended) = self.take(frame, &mut batch) {
+                            return ended;
+                        }
+                    }
                     Ok(None) => break,
                     Err(error) => return error.into(),
-                }
-                // A client that does not read its answers is not read from.
-                if !self.output.has_room() {
-                    self.output.wake();
-                    self.output.room().await;
                 }
             }
             self.output.flush_now();
             buffer.reserve(READ_BUFFER);
             match reader.read_buf(&mut buffer).await {
                 Ok(0) => return Ended::Closed,
-                Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
+                Ok(_) => {
+                    (batch.read_at, batch.in_place) = (Instant::now(), true);
+                    self.last_read.store(self.nanos(batch.read_at), Ordering::Relaxed);
+                }
                 Err(error) => return Ended::Io(error),
             }
         }
     }
 
-    fn take(self: &Arc<Self>, frame: Frame) -> Result<(), Ended> {
+    fn take(self: &Arc<Self>, frame: Frame, batch: &mut Batch) -> Result<(), Ended> {
         let Frame { header, payload } = frame;
         match header.kind {
-            Kind::Request => self.request(header, payload)?,
+            Kind::Request => self.request(header, payload, batch)?,
             Kind::Cancel => self.handlers.cancel(header.id),
             Kind::Describe => self.describe(header.id, payload)?,
-            Kind::Ping => self.push(Header::plain(Kind::Pong, header.id), Bytes::new()),
-            Kind::Pong => {}
+            // A client to which much is under way sees from that that we live.
+            Kind::Ping if self.output.has_room() => self.push(Header::plain(Kind::Pong, header.id), Bytes::new()),
+            Kind::Ping | Kind::Pong => {}
             Kind::GoAwayEcho if self.server.leaving.is_cancelled() => {
                 self.echoed.store(true, Ordering::Release);
                 self.quieter.notify_one();
@@ -168,39 +190,60 @@ impl Connection {
         Ok(())
     }
 
-    fn request(self: &Arc<Self>, header: Header, payload: Bytes) -> Result<(), Ended> {
+    fn request(self: &Arc<Self>, header: Header, payload: Bytes, batch: &mut Batch) -> Result<(), Ended> {
         let Header { id, codec, flags, .. } = header;
         let (head, body) = RequestHead::decode(flags, payload)?;
         let Some(in_flight) = self.handlers.beside(id) else {
             return Err(Ended::DuplicateId(id));
         };
-        let (entry, known_codec) = match self.admit(&head, codec, in_flight) {
+        let has_room = self.output.has_room();
+        let reply = |batch: &mut Batch, response| {
+            batch.unread_replies = if has_room { 0 } else { batch.unread_replies + 1 };
+            self.answer(id, codec, response);
+        };
+        // From when it was read: what was taken before it may have used up its time.
+        let deadline = batch.read_at + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
+        let (entry, known_codec) = match self.admit(&head, codec, in_flight, deadline) {
             Ok(admitted) => admitted,
             Err(status) => {
-                self.answer(id, codec, Response::Status(status));
+                reply(batch, Response::Status(status));
                 return Ok(());
             }
         };
-        let deadline = Instant::now() + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
         let context = Context { deadline, connection: Arc::clone(&self.ends), metadata: head.metadata };
         let request = Request { codec: known_codec, body: &body, context };
         let mut handling = match catch(entry, || entry.dispatcher.dispatch(entry.ordinal, request)) {
             Ok(handling) => handling,
             Err(answer) => {
-                self.answer(id, codec, answer.0);
+                reply(batch, answer.0);
                 return Ok(());
             }
         };
+        if !batch.in_place || !has_room {
+            self.spawn(id, codec, deadline, head.method, handling);
+            return Ok(());
+        }
         // The first poll needs no waker: a handler that waits is polled again as soon as its task begins.
         match poll(entry, &mut handling, &mut TaskContext::from_waker(Waker::noop())) {
             Poll::Ready(answer) => self.answer(id, codec, answer.0),
             Poll::Pending => self.spawn(id, codec, deadline, head.method, handling),
         }
+        // These handlers compute: the rest of what was read gets tasks, and so all threads, and what is answered leaves now.
+        if batch.read_at.elapsed() >= IN_PLACE_FOR {
+            batch.in_place = false;
+            self.output.flush_now();
+        }
         Ok(())
     }
 
     /// The method and codec of a request that may run; else why not.
-    fn admit(&self, head: &RequestHead, codec: u8, in_flight: usize) -> Result<(&Entry, Codec), Status> {
+    fn admit(
+        &self,
+        head: &RequestHead,
+        codec: u8,
+        in_flight: usize,
+        deadline: Instant,
+    ) -> Result<(&Entry, Codec), Status> {
         let Some(entry) = self.server.table.get(head.method) else {
             return Err(unknown_method(head.method));
         };
@@ -208,14 +251,17 @@ impl Connection {
             let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
+        let limit = self.server.max_in_flight;
+        if in_flight >= limit as usize {
+            return Err(Status::new(StatusCode::Overloaded, format!("{limit} calls of this connection are in flight")));
+        }
         // A client counts a call no more once it is answered or cancelled, when its handler may not be gone yet. As many again may be on
         // their way out, so that cancelling at once what was asked makes no endless number of handlers.
-        let limit = self.server.max_in_flight as usize;
-        if in_flight >= limit || self.handlers.alive() >= limit.saturating_mul(2) {
-            let message = format!("{} calls of this connection are in flight", self.server.max_in_flight);
+        if self.handlers.alive() >= (limit as usize).saturating_mul(2) {
+            let message = format!("{limit} cancelled calls of this connection have handlers that are not gone yet");
             return Err(Status::new(StatusCode::Overloaded, message));
         }
-        if head.time_left == Some(Duration::ZERO) {
+        if Instant::now() >= deadline {
             return Err(Status::new(StatusCode::DeadlineExceeded, "no time was left"));
         }
         Ok((entry, codec))
@@ -223,12 +269,13 @@ impl Connection {
 
     fn spawn(self: &Arc<Self>, id: u64, codec: u8, deadline: Instant, method: u32, handling: Handling) {
         let work = Work { handling, _alive: Alive::new(Arc::clone(self)) };
-        let begun = self.handlers.begin(id, deadline, codec, || {
+        let wants_sweep = self.handlers.begin(id, deadline, codec, || {
             let connection = Arc::clone(self);
             tokio::spawn(connection.finish(id, codec, method, work)).abort_handle()
         });
-        debug_assert!(begun, "the id was looked up by this task before");
-        self.wants_sweep.notify_one();
+        if wants_sweep {
+            self.wants_sweep.notify_one();
+        }
     }
 
     /// The rest of a handler that has to wait, as a task.
@@ -273,28 +320,36 @@ impl Connection {
         self.output.lock().push(header, &[], payload);
     }
 
-    /// Drops handlers at their deadlines, in steps of [`TICK`] while any runs, and watches that the client is alive.
+    /// Drops handlers at their deadlines, in steps of [`TICK`] at least, and watches that the client is alive.
     async fn sweep(&self) -> Ended {
         let mut expired = Vec::new();
+        // A client that takes what we send is alive, be it too busy with that to say so.
+        let (mut accepted, mut last_sign) = (0, self.opened);
+        let mut next = self.opened + SILENT_AFTER;
         loop {
-            if self.handlers.is_empty() {
-                tokio::select! {
-                    () = self.wants_sweep.notified() => {}
-                    () = tokio::time::sleep_until(self.last_read() + SILENT_AFTER) => {}
-                }
-            } else {
-                tokio::time::sleep(TICK).await;
+            tokio::select! {
+                () = self.wants_sweep.notified() => {}
+                () = tokio::time::sleep_until(next) => {}
             }
             let now = Instant::now();
-            self.handlers.expire(now, &mut expired);
+            let earliest = self.handlers.sweep(now, &mut expired);
             for (id, codec) in expired.drain(..) {
                 let status = Status::new(StatusCode::DeadlineExceeded, "the time that was given to it was over");
                 self.answer(id, codec, Response::Status(status));
                 self.output.wake();
             }
-            if now >= self.last_read() + SILENT_AFTER && !self.server.leaving.is_cancelled() {
+            let (accepted_now, is_idle) = self.output.progress();
+            if accepted_now != accepted && !is_idle {
+                last_sign = now;
+            }
+            accepted = accepted_now;
+            let silent_at = last_sign.max(self.last_read()) + SILENT_AFTER;
+            let is_leaving = self.server.leaving.is_cancelled();
+            if now >= silent_at && !is_leaving {
                 return Ended::Silent;
             }
+            let look_at = if is_leaving { now + SILENT_AFTER } else { silent_at };
+            next = earliest.map_or(look_at, |earliest| earliest.min(look_at)).max(now + TICK);
         }
     }
 
@@ -341,6 +396,7 @@ struct EndGuard(Arc<Connection>);
 
 impl Drop for EndGuard {
     fn drop(&mut self) {
+        self.0.server.serving.fetch_sub(1, Ordering::Relaxed);
         self.0.output.close();
         self.0.handlers.cancel_all();
     }

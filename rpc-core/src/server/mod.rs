@@ -58,6 +58,8 @@ struct Shared {
     max_frame: u32,
     max_in_flight: u32,
     leaving: CancellationToken,
+    /// Connections on which hellos were exchanged.
+    serving: AtomicUsize,
     /// Handlers that live, over all connections; those that answered at once are never counted.
     handlers: AtomicUsize,
 }

@@ -18,6 +18,10 @@ pub(super) fn catch<T>(entry: &Entry, code: impl FnOnce() -> T) -> Result<T, Ans
     catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
         let text = panic_text(&*panic);
         tracing::error!(service = entry.service(), method = entry.method(), panic = text, "a handler panicked");
+        // What was thrown may itself panic when it is dropped.
+        if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(second);
+        }
         Answer::status(StatusCode::Internal, "the handler panicked")
     })
 }

@@ -20,7 +20,7 @@ use super::greeting::{Greeted, OpenError, greet};
 use super::liveness::{Liveness, PONG_WITHIN, Verdict};
 use super::outgoing::{Outgoing, OutgoingFrame, Refusal};
 use super::output::Output;
-use super::pending::{Pending, Settled, Swept};
+use super::pending::{Pending, Settled};
 use super::{Io, READ_BUFFER, Reader, TICK};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
@@ -222,10 +222,11 @@ impl Shared {
         // The runtime may drop this task at any await: the waiting calls must hear of it.
         let guard = EndGuard(&self);
         let cause = tokio::select! {
+            // Reading last: a peer that never stops sending would else keep the others from their turn.
             biased;
-            cause = self.read(reader, decoder, buffer) => cause,
-            error = self.output.run() => LostCause::Io(error),
             cause = self.sweep() => cause,
+            error = self.output.run() => LostCause::Io(error),
+            cause = self.read(reader, decoder, buffer) => cause,
         };
         guard.0.end(cause);
     }
@@ -309,37 +310,34 @@ impl Shared {
         }
     }
 
-    /// Ends calls at their deadlines, in steps of [`TICK`] while any waits, and watches that the peer is alive.
+    /// Ends calls at their deadlines, in steps of [`TICK`] at least, and watches that the peer is alive.
     async fn sweep(&self) -> LostCause {
         let mut batch = Batch::default();
-        let mut busy_since = None;
         let mut liveness = Liveness::new(self.opened);
+        let mut next = liveness.next(None);
         loop {
-            match busy_since {
-                Some(_) => tokio::time::sleep(TICK).await,
-                None => tokio::select! {
-                    () = self.wants_sweep.notified() => {}
-                    () = tokio::time::sleep_until(liveness.next()) => {}
-                },
+            tokio::select! {
+                () = self.wants_sweep.notified() => {}
+                () = tokio::time::sleep_until(next) => {}
             }
             let now = Instant::now();
-            busy_since = match self.pending.sweep(now, &mut batch.expired, &mut batch.wakers) {
-                Swept::Busy => busy_since.or(Some(now)),
-                Swept::Idle => None,
-            };
+            let earliest = self.pending.sweep(now, &mut batch.expired, &mut batch.wakers);
             self.cancel(&batch.expired);
             batch.expired.clear();
             batch.wakers.drain(..).for_each(Waker::wake);
             // After the echo, the protocol allows no pings; the server ends the connection by itself.
             if self.phase.load(Ordering::Relaxed) != OPEN {
-                liveness.pause(now);
-                continue;
+                liveness = Liveness::new(now);
             }
-            match liveness.check(now, self.last_read(), busy_since) {
+            match liveness.check(now, self.last_read(), self.output.progress().0, earliest.is_some()) {
                 Verdict::Alive => {}
-                Verdict::WantsPing => self.output.send(Header::plain(Kind::Ping, 0), Bytes::new()),
+                Verdict::WantsPing => {
+                    self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
+                    liveness.pinged(now, self.output.lock().end());
+                }
                 Verdict::Dead => return LostCause::Silent,
             }
+            next = liveness.next(earliest).max(now + TICK);
         }
     }
 

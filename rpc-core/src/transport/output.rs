@@ -101,8 +101,12 @@ impl Output {
         }
     }
 
-    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest.
+    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest. Does nothing if a write is unfinished:
+    /// the flusher waits for the socket then, must not lose its place as the one who is woken, and takes what is new along.
     pub(crate) fn flush_now(&self) {
+        if lock(&self.state).is_unfinished() {
+            return;
+        }
         let unfinished = match self.poll_flush(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => false,
             Poll::Ready(Err(error)) => {
@@ -134,6 +138,12 @@ impl Output {
             }
             freed.await;
         }
+    }
+
+    /// How many bytes the socket accepted so far, and whether those are all.
+    pub(crate) fn progress(&self) -> (u64, bool) {
+        let queue = self.lock();
+        (queue.state.accepted, queue.is_idle())
     }
 
     /// The flusher: writes until the socket fails. Part of the connection's task.
@@ -235,6 +245,11 @@ impl std::fmt::Debug for Output {
 }
 
 impl State {
+    /// Whether the socket has not yet taken all that it was given.
+    fn is_unfinished(&self) -> bool {
+        self.sink.as_ref().is_some_and(|sink| !sink.segments.is_empty())
+    }
+
     fn has_room(&self) -> bool {
         self.closed || self.queued - self.accepted <= ROOM
     }

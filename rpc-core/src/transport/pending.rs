@@ -33,10 +33,8 @@ struct Slots {
     free: Vec<u32>,
     /// Slots that are waiting.
     waiting: usize,
-    /// Whether a sweep is under way, see [`Pending::sweep`].
-    sweeping: bool,
-    /// Whether a call was inserted since the last sweep.
-    inserted: bool,
+    /// When the next sweep is planned, see [`Pending::sweep`]; `None` while nobody plans one.
+    next_sweep: Option<Instant>,
     /// Answers that nobody waited for any more.
     late: u64,
 }
@@ -61,17 +59,8 @@ pub(crate) struct Inserted {
     pub(crate) id: u64,
     /// No other call is on its way: none waits, and none has yet to fetch its answer.
     pub(crate) alone: bool,
-    /// Nobody sweeps: the caller must have a sweep begun.
+    /// No sweep is planned that would see this deadline pass: the caller must have one planned.
     pub(crate) wants_sweep: bool,
-}
-
-/// What a sweep found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Swept {
-    /// Calls wait, or came and went since the last sweep: sweep again in a tick.
-    Busy,
-    /// Nothing to do until an insertion wants a sweep.
-    Idle,
 }
 
 impl Pending {
@@ -95,8 +84,10 @@ impl Pending {
             }
         };
         slots.waiting += 1;
-        slots.inserted = true;
-        let wants_sweep = !std::mem::replace(&mut slots.sweeping, true);
+        let wants_sweep = slots.next_sweep.is_none_or(|planned| deadline < planned);
+        if wants_sweep {
+            slots.next_sweep = Some(deadline);
+        }
         let alone = slots.slots.len() == slots.free.len() + 1;
         Some(Inserted { id, alone, wants_sweep })
     }
@@ -146,25 +137,25 @@ impl Pending {
         }
     }
 
-    /// Ends the calls whose deadline has passed; their ids and those to wake are appended.
-    pub(crate) fn sweep(&self, now: Instant, expired: &mut Vec<u64>, wakers: &mut Vec<Waker>) -> Swept {
+    /// Ends the calls whose deadline has passed; their ids and those to wake are appended. Returns the earliest deadline of those that wait on,
+    /// for which the caller plans the next sweep; `None` if none waits.
+    pub(crate) fn sweep(&self, now: Instant, expired: &mut Vec<u64>, wakers: &mut Vec<Waker>) -> Option<Instant> {
         let mut slots = lock(&self.slots);
-        if slots.waiting == 0 {
-            if !std::mem::take(&mut slots.inserted) {
-                slots.sweeping = false;
-                return Swept::Idle;
+        let (first, mut earliest) = (expired.len(), None::<Instant>);
+        for (index, slot) in slots.slots.iter().enumerate() {
+            match slot.state {
+                State::Waiting { deadline, .. } if deadline <= now => expired.push(id(index as u32, slot.generation)),
+                State::Waiting { deadline, .. } => {
+                    earliest = Some(earliest.map_or(deadline, |earliest| earliest.min(deadline)));
+                }
+                _ => {}
             }
-            return Swept::Busy;
         }
-        slots.inserted = false;
-        let is_late = |slot: &Slot| matches!(slot.state, State::Waiting { deadline, .. } if deadline <= now);
-        let late = slots.slots.iter().enumerate().filter(|(_, slot)| is_late(slot));
-        let first = expired.len();
-        expired.extend(late.map(|(index, slot)| id(index as u32, slot.generation)));
         for &id in &expired[first..] {
             wakers.extend(slots.finish(id, Settled::Expired));
         }
-        Swept::Busy
+        slots.next_sweep = earliest;
+        earliest
     }
 
     /// Ends all calls because the connection did. What the socket `accepted` decides which of them may have run.
@@ -324,23 +315,30 @@ mod tests {
     fn a_sweep_ends_what_is_late_and_nothing_else() {
         let pending = Pending::default();
         let now = Instant::now();
-        let (late, early) = (insert(&pending, 0, now), insert(&pending, 0, now + Duration::from_nanos(1)));
+        let later = now + Duration::from_nanos(1);
+        let (late, early) = (insert(&pending, 0, now), insert(&pending, 0, later));
         let (mut expired, mut wakers) = (Vec::new(), Vec::new());
-        assert_eq!(pending.sweep(now, &mut expired, &mut wakers), Swept::Busy);
+        assert_eq!(pending.sweep(now, &mut expired, &mut wakers), Some(later));
         assert_eq!((&expired[..], wakers.len()), (&[late][..], 1));
         assert!(matches!(poll(&pending, late), Poll::Ready(text) if text == "Expired"));
         assert!(poll(&pending, early).is_pending());
     }
 
     #[test]
-    fn sweeping_stops_when_nothing_came_for_a_tick() {
+    fn a_sweep_is_wanted_only_by_a_deadline_that_no_planned_one_sees() {
         let pending = Pending::default();
-        let first = pending.insert(10, Waker::noop(), 0, Instant::now()).unwrap();
-        assert!(first.wants_sweep && first.alone);
-        pending.remove(first.id);
-        let sweep = || pending.sweep(Instant::now(), &mut Vec::new(), &mut Vec::new());
-        assert_eq!((sweep(), sweep()), (Swept::Busy, Swept::Idle));
-        assert!(pending.insert(10, Waker::noop(), 0, Instant::now()).unwrap().wants_sweep);
-        assert!(!pending.insert(10, Waker::noop(), 0, Instant::now()).unwrap().wants_sweep);
+        let now = Instant::now();
+        let wants = |seconds| {
+            let deadline = now + Duration::from_secs(seconds);
+            let inserted = pending.insert(10, Waker::noop(), 0, deadline).unwrap();
+            (inserted.id, inserted.wants_sweep)
+        };
+        let (first, wanted) = wants(3);
+        assert!(wanted && !wants(3).1 && !wants(4).1 && wants(2).1);
+        let sweep = |at| pending.sweep(now + Duration::from_secs(at), &mut Vec::new(), &mut Vec::new());
+        assert_eq!(sweep(2), Some(now + Duration::from_secs(3)));
+        pending.remove(first);
+        assert_eq!((sweep(3), sweep(4)), (Some(now + Duration::from_secs(4)), None));
+        assert!(wants(60).1);
     }
 }
