@@ -31,7 +31,7 @@ trait Counts {
     async fn none(&self) -> Answer<u8>;
     async fn one(&self, a: u64) -> Answer<u64>;
     async fn two(&self, a: u64, b: String) -> Answer<(u64, String)>;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "how many there may be is what is shown")]
     async fn twelve(
         &self,
         a: u8,
@@ -47,7 +47,7 @@ trait Counts {
         k: u8,
         l: u8,
     ) -> Answer<Vec<u8>>;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "how many there may be is what is shown")]
     async fn thirteen(
         &self,
         a: u8,
@@ -64,7 +64,7 @@ trait Counts {
         l: u8,
         m: u8,
     ) -> Answer<Vec<u8>>;
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "how many there may be is what is shown")]
     async fn twenty(
         &self,
         a: u8,

@@ -1,7 +1,12 @@
 //! Generated code means the same whatever the user's names mean.
 
 /// Every name that a prelude usually gives, meaning something else.
-#[allow(dead_code, non_camel_case_types, non_upper_case_globals)]
+#[allow(
+    dead_code,
+    non_camel_case_types,
+    non_upper_case_globals,
+    reason = "the names only have to be in the way, spelled as in a prelude"
+)]
 mod hostile {
     use ::rpc::{RpcError, rpc_service};
 

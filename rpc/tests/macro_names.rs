@@ -8,7 +8,7 @@ mod serve;
 
 #[rpc_service]
 trait Arguments {
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "every name that might be in the way is one")]
     async fn echo(
         &self,
         self_: u8,
@@ -45,7 +45,12 @@ trait Arguments {
 }
 
 #[rpc_service]
-#[allow(non_snake_case, clippy::new_ret_no_self, clippy::wrong_self_convention)]
+#[allow(
+    non_snake_case,
+    clippy::new_ret_no_self,
+    clippy::wrong_self_convention,
+    reason = "the names are chosen to be in the way"
+)]
 trait Methods {
     async fn new(&self) -> Result<String, RpcError>;
     async fn connect(&self) -> Result<String, RpcError>;
@@ -75,7 +80,7 @@ trait Methods {
     async fn get_user(&self) -> Result<String, RpcError>;
 }
 
-#[allow(non_camel_case_types)]
+#[allow(non_camel_case_types, reason = "a keyword is no camel")]
 #[rpc_service]
 trait r#trait {
     async fn r#match(&self, r#type: u8) -> Result<u8, RpcError>;

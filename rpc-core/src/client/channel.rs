@@ -23,6 +23,7 @@ use crate::method::{Method, ServiceDescriptor, Signature};
 use crate::options::CallOptions;
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
+use crate::protocol::shape::ShapeError;
 use crate::report::{CallReport, Observer};
 use crate::server::Dispatch;
 
@@ -291,21 +292,12 @@ impl fmt::Debug for Core {
 impl MethodShape {
     fn new(service: &'static ServiceDescriptor, ordinal: usize) -> Result<Self, BuildError> {
         let method = &service.methods()[ordinal];
-        let (service, method_name) = (service.name(), method.name());
-        let arguments = method.arguments_shape();
-        let arguments = arguments.map_err(|source| BuildError::Type {
-            service,
-            method: method_name,
-            part: "arguments",
-            source: source.into(),
-        })?;
-        let outcome = method.outcome_shape();
-        let outcome = outcome.map_err(|source| BuildError::Type {
-            service,
-            method: method_name,
-            part: "result",
-            source: source.into(),
-        })?;
+        let refused = |part| {
+            let (service, method) = (service.name(), method.name());
+            move |source: ShapeError| BuildError::Type { service, method, part, source: source.into() }
+        };
+        let arguments = method.arguments_shape().map_err(refused("arguments"))?;
+        let outcome = method.outcome_shape().map_err(refused("result"))?;
         let fingerprints = (arguments.fingerprint(), outcome.fingerprint());
         Ok(Self { fingerprints, arguments: arguments.text, outcome: outcome.text })
     }

@@ -20,6 +20,8 @@ pub(crate) mod frame;
 mod guard;
 pub(crate) mod hello;
 pub(crate) mod message;
+#[cfg(test)]
+mod page;
 pub(crate) mod shape;
 mod wire;
 

@@ -14,7 +14,12 @@ pub(super) fn definition(service: &Service) -> TokenStream {
     quote! {
         #[doc = #docs]
         #[derive(#generated::core::clone::Clone, #generated::core::fmt::Debug)]
-        #[allow(dead_code, non_camel_case_types, unreachable_pub)]
+        #[allow(
+            dead_code,
+            non_camel_case_types,
+            unreachable_pub,
+            reason = "it is named and seen as its trait is, and one half may go unused"
+        )]
         #vis struct #stub {
             channel: #generated::Channel,
         }

@@ -46,7 +46,14 @@ fn halves(service: &Service) -> TokenStream {
         #(#cfgs)*
         #dispatcher
         #(#cfgs)*
-        #[allow(deprecated, dead_code, non_camel_case_types, non_upper_case_globals, unreachable_pub)]
+        #[allow(
+            deprecated,
+            dead_code,
+            non_camel_case_types,
+            non_upper_case_globals,
+            unreachable_pub,
+            reason = "what is generated is named after the methods, and is to warn of nothing"
+        )]
         const _: () = {
             #descriptor
             #client
@@ -96,7 +103,7 @@ fn signature(method: &Method, generated: &TokenStream) -> TokenStream {
             type Arguments = #arguments;
             type Outcome = #outcome;
             const DEFAULT: #generated::core::option::Option<fn() -> Self::Outcome> = {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "only a result without a default needs it")]
                 use #generated::NoDefault as _;
                 #generated::DefaultOf::<#outcome>::DEFAULT
             };

@@ -13,7 +13,12 @@ pub(super) fn definition(service: &Service) -> TokenStream {
     let docs = format!(" Serves an implementation of `{ident}`: the provider's half of the service.");
     quote! {
         #[doc = #docs]
-        #[allow(dead_code, non_camel_case_types, unreachable_pub)]
+        #[allow(
+            dead_code,
+            non_camel_case_types,
+            unreachable_pub,
+            reason = "it is named and seen as its trait is, and one half may go unused"
+        )]
         #vis struct #dispatcher<T> {
             service: #generated::std::sync::Arc<T>,
         }

@@ -13,7 +13,7 @@ macro_rules! services {
     };
 }
 
-#[allow(non_snake_case, dead_code)]
+#[allow(non_snake_case, dead_code, reason = "the modules are named after the services, and compiling them is all")]
 mod all {
     use super::*;
 
