@@ -32,7 +32,8 @@ use crate::transport::{Io, READ_BUFFER, Reader, TICK};
 
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
-/// How long one read's handlers are polled in place; what is left of it then gets tasks.
+/// How long one read's handlers are polled in place; what is left of it then gets tasks. Also what a handler may take at once and not be said
+/// to compute.
 const IN_PLACE_FOR: Duration = Duration::from_millis(1);
 /// Replies of the connection's own, to requests that no handler gets, that may wait for a client that does not read.
 const MAX_UNREAD_REPLIES: usize = 1_000;
@@ -281,11 +282,23 @@ impl Connection {
     /// The rest of a handler that has to wait, as a task.
     async fn finish(self: Arc<Self>, id: u64, codec: u8, method: u32, mut work: Work) {
         let Some(entry) = self.server.table.get(method) else { return };
-        let answer = poll_fn(|cx| poll(entry, &mut work.handling, cx)).await;
+        let mut computes = false;
+        let answer = poll_fn(|cx| {
+            let begun = Instant::now();
+            let polled = poll(entry, &mut work.handling, cx);
+            computes |= begun.elapsed() >= IN_PLACE_FOR;
+            polled
+        });
+        let answer = answer.await;
         self.output.room().await;
         if self.handlers.finish(id) {
             self.answer(id, codec, answer.0);
-            if self.handlers.alive() == 1 { self.output.flush_now() } else { self.output.wake() }
+            // Behind handlers that compute, the connection's own task may be a long time coming.
+            if computes || self.handlers.alive() == 1 {
+                self.output.flush_now();
+            } else {
+                self.output.wake();
+            }
         }
         // Only now is the place given up: a connection that drains waits for the answer to be queued.
         drop(work);
@@ -324,7 +337,7 @@ impl Connection {
     async fn sweep(&self) -> Ended {
         let mut expired = Vec::new();
         // A client that takes what we send is alive, be it too busy with that to say so.
-        let (mut accepted, mut last_sign) = (0, self.opened);
+        let (mut accepted, mut was_idle, mut last_sign) = (0, true, self.opened);
         let mut next = self.opened + SILENT_AFTER;
         loop {
             tokio::select! {
@@ -339,10 +352,10 @@ impl Connection {
                 self.output.wake();
             }
             let (accepted_now, is_idle) = self.output.progress();
-            if accepted_now != accepted && !is_idle {
+            if accepted_now != accepted && !(was_idle && is_idle) {
                 last_sign = now;
             }
-            accepted = accepted_now;
+            (accepted, was_idle) = (accepted_now, is_idle);
             let silent_at = last_sign.max(self.last_read()) + SILENT_AFTER;
             let is_leaving = self.server.leaving.is_cancelled();
             if now >= silent_at && !is_leaving {

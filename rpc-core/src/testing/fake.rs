@@ -9,7 +9,7 @@ use super::probe::ProbeStub;
 use crate::generated::Stub;
 use crate::protocol::frame::{Frame, FrameDecoder, Header, Kind};
 use crate::protocol::hello::{ClientHello, ServerHello, TableEntry, Welcome};
-use crate::transport::Io;
+use crate::transport::{Io, Reader};
 
 /// One side of a connection, by hand.
 pub(crate) struct Fake {
@@ -74,6 +74,12 @@ impl Fake {
     pub(crate) async fn answer(&mut self, id: u64, text: &str) {
         let body = [&[text.len() as u8], text.as_bytes()].concat();
         self.send(Header { codec: 1, ..Header::plain(Kind::Response, id) }, &body).await;
+    }
+
+    /// The stream itself, past what was read of it.
+    pub(crate) fn stream(&mut self) -> &mut Reader {
+        assert!(self.buffer.is_empty(), "something was read beyond the last frame");
+        &mut self.io.reader
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) {

@@ -12,6 +12,7 @@ mod fake;
 mod frames;
 mod leaving;
 mod liveness;
+mod load;
 mod probe;
 mod runs;
 mod script;

@@ -385,6 +385,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn writing_in_place_leaves_the_flushers_wait_for_the_socket_alone() {
+        let (output, mut far) = output(64);
+        let flusher = tokio::spawn({
+            let output = Arc::clone(&output);
+            async move { output.run().await }
+        });
+        push(&output, 1, &[1; 500]);
+        output.wake();
+        while output.progress().0 == 0 {
+            tokio::task::yield_now().await;
+        }
+        push(&output, 2, b"answer");
+        output.flush_now();
+        let mut all = vec![0; 20 + 4 + 500 + 20 + 4 + 6];
+        far.read_exact(&mut all).await.unwrap();
+        assert!(all.ends_with(b"answer"));
+        flusher.abort();
+    }
+
+    #[tokio::test]
     async fn senders_wait_for_room_and_get_it() {
         let (output, mut far) = output(1_000);
         push(&output, 1, &vec![0; ROOM as usize + 1]);

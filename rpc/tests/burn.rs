@@ -1,0 +1,83 @@
+//! Handlers that compute do not starve their connection.
+#![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
+
+use std::time::{Duration, Instant};
+
+use rpc::{CallOptions, Code, RpcError, Server, rpc_service};
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+
+use common::{client, server};
+
+mod common;
+
+#[rpc_service(name = "test.Burn")]
+trait Burn {
+    /// Keeps its thread for this long.
+    async fn burn(&self, ms: u64) -> Result<u64, RpcError>;
+}
+
+struct Burning;
+
+impl Burn for Burning {
+    async fn burn(&self, ms: u64) -> Result<u64, RpcError> {
+        std::thread::sleep(Duration::from_millis(ms));
+        Ok(ms)
+    }
+}
+
+/// A server on threads of its own, as many as are said.
+struct Apart {
+    runtime: Option<tokio::runtime::Runtime>,
+    _server: Server,
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.runtime.take().unwrap().shutdown_background();
+    }
+}
+
+fn apart(threads: usize) -> (Apart, BurnStub) {
+    let runtime = Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
+    let started = std::thread::scope(|scope| {
+        let serve = || runtime.block_on(server(BurnDispatcher::new(Burning)).start());
+        scope.spawn(serve).join().unwrap()
+    });
+    let server = started.unwrap();
+    let client = client(&[server.address()]).timeout(Duration::from_secs(60)).build().unwrap();
+    (Apart { runtime: Some(runtime), _server: server }, client.stub().unwrap())
+}
+
+/// Makes calls of 10 ms all at once.
+async fn burst(stub: &BurnStub, count: usize) -> Vec<Result<u64, Code>> {
+    let mut calls = JoinSet::new();
+    for _ in 0..count {
+        let stub = stub.clone();
+        calls.spawn(async move { stub.burn(10).await.map_err(|error| error.code()) });
+    }
+    calls.join_all().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn all_calls_of_a_burst_that_computes_are_answered_by_all_threads() {
+    let (_server, stub) = apart(4);
+    stub.burn(0).await.unwrap();
+    let started = Instant::now();
+    assert!(burst(&stub, 300).await.iter().all(|result| *result == Ok(10)));
+    println!("300 calls of 10 ms by 4 threads took {:?}", started.elapsed());
+    // One thread alone takes 3 s.
+    assert!(started.elapsed() < Duration::from_millis(2_500), "{:?}", started.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_burst_that_cannot_be_done_in_time_is_done_as_far_as_it_can_be() {
+    let (_server, stub) = apart(2);
+    stub.burn(0).await.unwrap();
+    let results = burst(&stub.with(CallOptions::new().timeout(Duration::from_millis(300))), 200).await;
+    let done = results.iter().filter(|result| result.is_ok()).count();
+    println!("{done} of 200 calls of 10 ms in 300 ms by 2 threads");
+    // 60 are possible.
+    assert!(done >= 15, "{done}");
+    assert!(results.iter().all(|result| matches!(result, Ok(10) | Err(Code::DeadlineExceeded))), "{results:?}");
+}
