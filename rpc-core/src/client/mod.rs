@@ -29,6 +29,9 @@ use crate::server::Dispatch;
 
 /// The consumer's side of all services: what to call and how. Cheap to clone; build one for a program.
 ///
+/// Its connections, lookups and deadlines are driven by the runtime of the call that first needed them. That runtime may end: what it did is
+/// then begun anew. It must not stand still while calls are made on another.
+///
 /// # Examples
 ///
 /// ```no_run
