@@ -28,6 +28,9 @@ enum At {
     Lock,
     LockAfterAwait,
     NoText,
+    /// What is thrown panics when it is dropped.
+    Bomb,
+    BombAfterAwait,
     Decode,
     Encode,
     Drop,
@@ -117,6 +120,11 @@ impl Nervous for Gated {
                 panic!("{SECRET}");
             }
             At::NoText => panic_any(7),
+            At::Bomb => panic_any(Explosive),
+            At::BombAfterAwait => {
+                tokio::task::yield_now().await;
+                panic_any(Explosive)
+            }
             At::Drop => {
                 let _explosive = Explosive;
                 tokio::task::yield_now().await;
@@ -182,7 +190,18 @@ impl Scene {
 async fn a_panic_fails_its_own_call_and_no_other() {
     let scene = Scene::set().await;
     let mut ports = HashSet::new();
-    for at in [At::Once, At::Await, At::Lock, At::LockAfterAwait, At::NoText, At::Decode, At::Encode, At::Drop] {
+    for at in [
+        At::Once,
+        At::Await,
+        At::Lock,
+        At::LockAfterAwait,
+        At::NoText,
+        At::Bomb,
+        At::BombAfterAwait,
+        At::Decode,
+        At::Encode,
+        At::Drop,
+    ] {
         let calls = scene.waiting(IN_FLIGHT - 1).await;
         let number = Touchy(if at == At::Decode { 13 } else { 1 });
         let error = within(AT_ONCE, "failed", scene.stub.panic(at, number)).await.unwrap_err();
