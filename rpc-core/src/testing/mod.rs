@@ -10,9 +10,12 @@ mod discovery;
 mod executed;
 mod fake;
 mod frames;
+mod late;
 mod leaving;
 mod liveness;
+mod preparing;
 mod probe;
+mod registering;
 mod runs;
 mod script;
 
