@@ -72,8 +72,8 @@ async fn no_call_waits_while_a_long_list_is_prepared_and_each_is_prepared_once()
 
     let stop = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..CALLERS).map(|_| tokio::spawn(call_on(probe.clone(), Arc::clone(&stop)))).collect();
-    for _ in 0..CHANGES {
-        script.change(|state| drop(state.addresses.pop()));
+    for change in 1..=CHANGES {
+        script.change(|state| state.addresses.truncate(INSTANCES - change));
         assert_eq!(changes.next().await.unwrap().removed.len(), 1);
     }
     stop.store(true, Ordering::Relaxed);
