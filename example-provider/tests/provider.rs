@@ -1,6 +1,7 @@
 //! The provider's command line, run as a user runs it.
 
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
 
 use std::io::{BufRead, BufReader};
 use std::pin::{Pin, pin};
