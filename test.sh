@@ -45,6 +45,8 @@ step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
 step cargo test --workspace --all-features --locked
+# Once more where a feature of the service takes methods away.
+step cargo test -p renamed --locked
 if command -v cargo-deny >/dev/null; then
     step cargo deny --offline check bans licenses sources
 else

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 const ROUNDS: usize = 100_000;
+/// What is a large allocation, in bytes.
+const LARGE: usize = 64 << 10;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -27,6 +29,8 @@ struct Counting;
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
+    /// Allocations of at least [`LARGE`] bytes.
+    static LARGE_ONES: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count(change: isize) {
@@ -39,6 +43,7 @@ fn count(change: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
+        LARGE_ONES.set(LARGE_ONES.get() + usize::from(layout.size() >= LARGE));
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -56,6 +61,13 @@ fn peak<R>(run: impl FnOnce() -> R) -> (R, usize) {
     PEAK.set(before);
     let result = run();
     (result, (PEAK.get() - before) as usize)
+}
+
+/// How many large allocations `run` made; growing is one.
+fn large_ones<R>(run: impl FnOnce() -> R) -> (R, usize) {
+    let before = LARGE_ONES.get();
+    let result = run();
+    (result, LARGE_ONES.get() - before)
 }
 
 fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> Result<T, DecodeError> {
@@ -144,6 +156,16 @@ fn refuses_claims<T: DeserializeOwned + Debug + 'static>() {
         assert!(error.contains("claims") || error.contains("missing"), "{error}");
         assert!(held < 1_024, "{held} bytes were held for: {error}");
     }
+}
+
+#[test]
+fn many_bytes_cost_one_large_allocation_on_each_side() {
+    // More than serde believes of a claimed length.
+    let bytes: Vec<u8> = (0..4 << 20).map(|number: u32| number as u8).collect();
+    let (body, encoding) = large_ones(|| encode(&bytes));
+    let (decoded, decoding) = large_ones(|| decode::<Vec<u8>>(&body).unwrap());
+    assert!(decoded == bytes);
+    assert_eq!((encoding, decoding), (1, 1));
 }
 
 #[test]

@@ -216,7 +216,7 @@ async fn a_panic_fails_its_own_call_and_no_other() {
     }
     assert_eq!(ports.len(), 1, "all on one connection: {ports:?}");
     let logged = log::since(0, "a handler panicked service=test.Nervous method=panic");
-    assert_eq!(logged.len(), 8, "{logged:?}");
+    assert_eq!(logged.len(), 10, "{logged:?}");
     assert_eq!(
         logged.iter().filter(|line| line.starts_with("ERROR") && line.contains(SECRET)).count(),
         7,

@@ -72,7 +72,7 @@ async fn a_timeout_beyond_every_clock_is_accepted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thousand_late_answers_leave_nothing_behind() {
+async fn ten_thousand_calls_end_at_their_deadlines_and_the_next_is_answered() {
     let (network, service) = (Network::default(), Counting::default());
     let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();

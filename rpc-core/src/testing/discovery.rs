@@ -185,6 +185,42 @@ async fn calls_go_on_while_the_registry_is_down_and_the_age_shows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lookup_that_began_before_an_event_does_not_undo_it() {
+    let script = Script::new("older lookup", State { delay: Duration::from_secs(4), ..pushing(&[A]) });
+    let (_network, services, _servers, client) = stage("older lookup").await;
+    let client = client.build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    probe.echo("x".into()).await.unwrap();
+    until_lookups(&script, 1).await;
+    script.change(|state| state.addresses = vec![B]);
+    until(|| client.instances::<ProbeStub>().unwrap().list[0].address == B).await;
+    for _ in 0..100 {
+        probe.echo("x".into()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!((services[0].started(), services[1].started(), script.lookups()), (1, 100, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lookup_that_hangs_after_the_first_list_keeps_no_call_waiting() {
+    let script = Script::new("hangs later", polled(&[A]));
+    let (_network, services, _servers, client) = stage("hangs later").await;
+    let client = client.refresh(Duration::from_secs(1)).build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    probe.echo("x".into()).await.unwrap();
+    script.change(|state| state.delay = Duration::from_secs(3_600));
+    for _ in 0..1_200 {
+        let started = Instant::now();
+        probe.echo("x".into()).await.unwrap();
+        assert_took(started, Duration::ZERO);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let failure = client.instances::<ProbeStub>().unwrap().failure;
+    assert_eq!(failure.as_deref(), Some("the registry did not answer a lookup within 5 s"));
+    assert_eq!(services[0].started(), 1_201);
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_a_changed_list_is_prepared_again() {
     let script = Script::new("prepared", polled(&[A, B]));
     let (_network, _services, _servers, client) = stage("prepared").await;

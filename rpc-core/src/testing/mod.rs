@@ -10,10 +10,13 @@ mod discovery;
 mod executed;
 mod fake;
 mod frames;
+mod late;
 mod leaving;
 mod liveness;
 mod load;
+mod preparing;
 mod probe;
+mod registering;
 mod runs;
 mod script;
 

@@ -120,6 +120,12 @@ impl Connection {
         Call { shared: &self.shared, outgoing, deadline, id: None }
     }
 
+    /// The calls that wait for an answer.
+    #[cfg(test)]
+    pub(crate) fn pending(&self) -> &Pending {
+        &self.shared.pending
+    }
+
     /// Waits until the output takes another frame. Cancel safe.
     pub(crate) async fn room(&self) {
         self.shared.output.room().await;

@@ -181,6 +181,12 @@ impl Pending {
         lock(&self.slots).waiting
     }
 
+    /// Slots so far, used and free.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> usize {
+        lock(&self.slots).slots.len()
+    }
+
     /// Answers so far that nobody waited for any more.
     pub(crate) fn late(&self) -> u64 {
         lock(&self.slots).late

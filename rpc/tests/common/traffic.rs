@@ -1,6 +1,8 @@
 //! Honest calls that go on while something else happens.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rpc::{RpcError, rpc_service};
@@ -30,7 +32,8 @@ impl Echo for Mirror {
 #[derive(Debug)]
 pub(crate) struct Traffic {
     stop: oneshot::Sender<()>,
-    calls: JoinHandle<usize>,
+    answered: Arc<AtomicUsize>,
+    calls: JoinHandle<()>,
 }
 
 impl Traffic {
@@ -38,26 +41,33 @@ impl Traffic {
     pub(crate) fn start(address: SocketAddr) -> Self {
         let stub: EchoStub = super::stub(address);
         let (stop, mut stopped) = oneshot::channel();
+        let answered = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&answered);
         let calls = tokio::spawn(async move {
             let mut ticks = tokio::time::interval(PERIOD);
-            let (mut calls, mut slowest) = (0, Duration::ZERO);
+            let mut slowest = Duration::ZERO;
             while stopped.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
                 ticks.tick().await;
-                let body = format!("call {calls}");
+                let body = format!("call {}", counter.load(Ordering::Relaxed));
                 let started = Instant::now();
                 assert_eq!(stub.echo(body.clone().into()).await.expect("no honest call fails"), body.as_bytes());
                 slowest = slowest.max(started.elapsed());
-                calls += 1;
+                counter.fetch_add(1, Ordering::Relaxed);
             }
-            println!("honest calls: {calls}, the slowest took {slowest:?}");
-            calls
+            println!("honest calls: {}, the slowest took {slowest:?}", counter.load(Ordering::Relaxed));
         });
-        Self { stop, calls }
+        Self { stop, answered, calls }
+    }
+
+    /// How many calls were answered so far.
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// Ends the calls. All of them have succeeded.
     pub(crate) async fn stop(self) {
         self.stop.send(()).expect("no honest call failed");
-        assert!(self.calls.await.expect("no honest call failed") > 0);
+        self.calls.await.expect("no honest call failed");
+        assert!(self.answered.load(Ordering::Relaxed) > 0);
     }
 }
