@@ -59,9 +59,9 @@ impl Traffic {
         Self { stop, answered, calls }
     }
 
-    /// How many calls were answered so far.
-    pub(crate) fn answered(&self) -> usize {
-        self.answered.load(Ordering::Relaxed)
+    /// How many calls were answered so far, as it grows.
+    pub(crate) fn answered(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.answered)
     }
 
     /// Ends the calls. All of them have succeeded.
