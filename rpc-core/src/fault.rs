@@ -94,7 +94,7 @@ impl<'a> Next<'a> {
     ///
     /// # Errors
     ///
-    /// As for [`run`](Self::run); [`Code::DeadlineExceeded`](crate::Code::DeadlineExceeded) when the limit is reached.
+    /// As for [`run`](Self::run); [`Code::DeadlineExceeded`] when the limit is reached.
     pub fn run_within(&self, call: &'a Invocation, limit: Duration) -> BoxFuture<'a, Result<Reply, RpcError>> {
         self.run.run(call, Some(limit))
     }
@@ -117,7 +117,7 @@ impl Detached {
     ///
     /// # Errors
     ///
-    /// As for [`Next::run`]; [`Code::Unavailable`](crate::Code::Unavailable) if the client is gone.
+    /// As for [`Next::run`]; [`Code::Unavailable`] if the client is gone.
     pub async fn run(&self, call: &Invocation) -> Result<Reply, RpcError> {
         match self.run.upgrade() {
             Some(run) => run.run(call, None).await,

@@ -13,6 +13,7 @@ mod table;
 
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -87,10 +88,13 @@ impl Server {
         signals.next().await;
         tracing::info!(address = %self.address, "leaving; a second signal stops at once");
         let shared = Arc::clone(&self.shared);
+        // Held, not dropped with its turn: that would cut the calls before they are counted.
+        let mut shutdown = pin!(self.shutdown());
         tokio::select! {
-            cut = self.shutdown() => Ok(cut),
+            cut = &mut shutdown => Ok(cut),
             () = signals.next() => Ok(shared.handlers.load(Ordering::Relaxed)),
         }
+    }
     }
 
     /// Leaves gracefully: takes its registrations back, tells every client to go elsewhere, answers the calls that are already on their
