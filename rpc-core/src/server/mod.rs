@@ -95,7 +95,6 @@ impl Server {
             () = signals.next() => Ok(shared.handlers.load(Ordering::Relaxed)),
         }
     }
-    }
 
     /// Leaves gracefully: takes its registrations back, tells every client to go elsewhere, answers the calls that are already on their
     /// way, and closes each connection once it is quiet. Meanwhile new connections are still accepted, so that no client meets a closed
