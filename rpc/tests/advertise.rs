@@ -1,6 +1,7 @@
 //! What is registered is an address that others can reach.
 
 #![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
+
 use rpc::registry::Discovery;
 use rpc::{RpcError, Server, StartError, extension, rpc_service};
 

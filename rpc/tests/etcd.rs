@@ -4,6 +4,7 @@
 #![cfg(all(unix, feature = "etcd"))]
 
 mod common;
+#[allow(dead_code, reason = "the registry's own tests need more of it")]
 #[path = "../../rpc-registry/tests/common/etcd.rs"]
 mod etcd;
 

@@ -15,7 +15,8 @@ use super::outage::Outage;
 use super::pause::Pauses;
 use super::wanted::{Told, Wanted, Wish};
 
-/// The owner of the task. Once it is dropped, nothing can be wanted; the task takes out what is left, if etcd lets it, and ends.
+/// The owner of the task. Once it is dropped, nothing can be wanted; the task takes out what is left, if etcd lets it within the limits
+/// of a question each, and ends.
 #[derive(Debug)]
 pub(super) struct Keeper {
     shared: Arc<Shared>,
@@ -143,9 +144,32 @@ impl Shared {
             pauses.reset();
             if self.wanted.is_fulfilled() {
                 self.outage.end();
-                self.wanted.changed().await;
+                tokio::select! {
+                    () = self.wanted.changed() => {}
+                    () = sleep(lease.period()) => {
+                        if self.is_gone(lease).await {
+                            return End::Lost(LEASE_GONE);
+                        }
+                    }
+                }
             }
         }
+    }
+
+    /// Whether the lease is gone. If not, finds what others deleted under it, which is then wanted again.
+    async fn is_gone(&self, lease: &Lease) -> bool {
+        match lease.keys(&self.connection).await {
+            Ok(None) => return true,
+            Ok(Some(keys)) => {
+                for key in self.wanted.lost(&keys) {
+                    let etcd = self.connection.endpoints();
+                    tracing::warn!(%etcd, key, "an instance was deleted by another hand; announcing it again");
+                }
+            }
+            // If that matters, it is found when the lease is renewed.
+            Err(error) => tracing::debug!(%error, "cannot look what is under the lease"),
+        }
+        false
     }
 
     /// Puts one instance, or takes it out. With the last one the lease is given back; whether it was.

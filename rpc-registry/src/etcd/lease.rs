@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_client::{Error, LeaseKeepAliveStream, LeaseKeeper};
+use etcd_client::{Client, Error, LeaseKeepAliveStream, LeaseKeeper, LeaseTimeToLiveOptions};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::connection::{Connection, LIMIT};
@@ -40,7 +40,7 @@ impl Lease {
     /// When etcd does not answer, or refuses.
     pub(super) async fn grant(connection: &Connection, ttl: i64) -> Result<Self, Failure> {
         let asked = Instant::now();
-        let grant = |mut client: etcd_client::Client| async move { client.lease_grant(ttl, None).await };
+        let grant = |mut client: Client| async move { client.lease_grant(ttl, None).await };
         let granted = connection.ask("get a lease", grant).await?;
         let lease = Self { id: granted.id(), ttl: Duration::from_secs(granted.ttl().max(1).unsigned_abs()), asked };
         tracing::debug!(lease = lease.id, ttl = ?lease.ttl, "a lease was granted");
@@ -50,14 +50,31 @@ impl Lease {
     /// Gives the lease back, and all that is announced under it. One that is gone is no error.
     pub(super) async fn revoke(&self, connection: &Connection) -> Result<(), Failure> {
         let id = self.id;
-        let revoke = |mut client: etcd_client::Client| async move { client.lease_revoke(id).await };
+        let revoke = |mut client: Client| async move { client.lease_revoke(id).await };
         match connection.ask("give the lease back", revoke).await {
             Err(failure) if !failure.is_of_a_lost_lease() => Err(failure),
             _ => Ok(()),
         }
     }
 
-    /// How often it is renewed.
+    /// The keys under it; nothing if it is gone.
+    ///
+    /// # Errors
+    ///
+    /// When etcd does not answer, or refuses.
+    pub(super) async fn keys(&self, connection: &Connection) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+        let id = self.id;
+        let options = LeaseTimeToLiveOptions::new().with_keys();
+        let look = |mut client: Client| {
+            let options = options.clone();
+            async move { client.lease_time_to_live(id, Some(options)).await }
+        };
+        let answer = connection.ask("look what is under the lease", look).await?;
+        // In its last second, a lease that lives has 0 left.
+        Ok((answer.ttl() >= 0).then(|| answer.keys().to_vec()))
+    }
+
+    /// How often it is renewed, and looked at.
     pub(super) fn period(&self) -> Duration {
         self.ttl / 3
     }
@@ -96,7 +113,7 @@ impl Lease {
             match &mut opened {
                 // The client sends the first request itself, and takes its answer.
                 None => {
-                    let open = |mut client: etcd_client::Client| async move { client.lease_keep_alive(id).await };
+                    let open = |mut client: Client| async move { client.lease_keep_alive(id).await };
                     match connection.ask("renew the lease", open).await {
                         Ok(stream) => opened = Some(stream),
                         Err(failure) if failure.is_of_a_lost_lease() => return End::Gone,

@@ -121,6 +121,18 @@ impl Wanted {
         table.entries.values_mut().for_each(|entry| entry.is_fulfilled = false);
     }
 
+    /// Of what was announced only `keys` are left; gives the others, which must be announced again.
+    pub(super) fn lost(&self, keys: &[Vec<u8>]) -> Vec<String> {
+        let mut table = self.table();
+        let is_lost = |key: &str, entry: &Entry| entry.is_fulfilled && !keys.iter().any(|left| left == key.as_bytes());
+        let lost = table.entries.iter_mut().filter(|(key, entry)| is_lost(key, entry));
+        lost.map(|(key, entry)| {
+            entry.is_fulfilled = false;
+            key.clone()
+        })
+        .collect()
+    }
+
     /// Whether an instance is wanted, other than that of `but`.
     pub(super) fn any_but(&self, but: Option<&str>) -> bool {
         self.table().entries.iter().any(|(key, entry)| entry.instance.is_some() && Some(key.as_str()) != but)

@@ -48,6 +48,11 @@ impl Server {
         assert!(self.is_ready().await, "etcd does not start again");
     }
 
+    /// Forgets all data, while it is stopped.
+    pub(crate) fn wipe(&self) {
+        fs::remove_dir_all(self.directory.join("data")).unwrap();
+    }
+
     /// Where clients connect to.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.ports[0])
