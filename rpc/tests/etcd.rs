@@ -215,3 +215,23 @@ async fn both_sides_say_that_etcd_is_not_there_and_a_consumer_waits_for_it() {
     }
     println!("the first call is answered {:?} after etcd was back", started.elapsed());
 }
+
+#[tokio::test]
+async fn a_password_in_the_url_is_refused_and_not_repeated() {
+    let url = "etcd://ann:secret@127.0.0.1:2379";
+    let server = Server::builder().service(NodeDispatcher::new(Here)).listen("127.0.0.1:0").registry(url);
+    let client = Client::builder().registry(url);
+    let mut said = format!("{server:?} {client:?}");
+    let errors: [Box<dyn std::error::Error>; 2] =
+        [server.start().await.unwrap_err().into(), client.build().unwrap_err().into()];
+    for error in errors {
+        let mut cause: Option<&dyn std::error::Error> = Some(&*error);
+        while let Some(error) = cause {
+            said += &format!("\n{error} {error:?}");
+            cause = error.source();
+        }
+    }
+    println!("{said}");
+    assert!(said.contains("has a user, which is not supported"));
+    assert!(!said.contains("secret"));
+}

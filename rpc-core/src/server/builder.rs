@@ -17,6 +17,7 @@ use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
 use crate::instance::DEFAULT_WEIGHT;
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
+use crate::registry_url::RegistryUrl;
 use crate::{BoxError, ServiceInstance};
 
 /// Requests in flight that a server accepts on one connection unless it is told otherwise.
@@ -30,7 +31,7 @@ const DEFAULT_LISTEN: &str = "0.0.0.0:0";
 pub struct ServerBuilder {
     dispatchers: Vec<Arc<dyn Dispatch>>,
     listen: String,
-    registry: Option<String>,
+    registry: Option<RegistryUrl>,
     advertise: Option<String>,
     weight: u32,
     id: Option<String>,
@@ -62,7 +63,7 @@ pub enum StartError {
     /// The registry's URL is none, or its plugin is unknown or refuses its settings.
     #[error("the registry `{url}` cannot be used")]
     Registry {
-        /// The URL that was asked for.
+        /// The URL that was asked for, without a user.
         url: String,
         /// What is wrong with it.
         source: BoxError,
@@ -77,7 +78,7 @@ pub enum StartError {
     Register {
         /// The service.
         service: String,
-        /// The registry's URL.
+        /// The registry's URL, without a user.
         registry: String,
         /// What the registry said.
         source: BoxError,
@@ -120,7 +121,7 @@ impl ServerBuilder {
 
     /// Where to register the services: the URL of a registry, whose scheme is the registry's key. Default: nowhere.
     pub fn registry(mut self, url: impl Into<String>) -> Self {
-        self.registry = Some(url.into());
+        self.registry = Some(RegistryUrl::new(url));
         self
     }
 
@@ -176,7 +177,7 @@ impl ServerBuilder {
         if self.dispatchers.is_empty() {
             return Err(StartError::NoService);
         }
-        let registrar = self.registry.as_deref().map(Registrar::build).transpose()?;
+        let registrar = self.registry.as_ref().map(Registrar::build).transpose()?;
         let advertised = match self.advertise.clone() {
             Some(advertised) => advertised,
             None if registrar.is_none() => address.to_string(),
