@@ -36,6 +36,9 @@ need() {
 }
 
 need cc build-essential
+# The etcd registry: its client is generated when it is built, its tests start servers of their own.
+need protoc protobuf-compiler
+need etcd etcd-server
 if ! command -v cargo >/dev/null; then
     echo "cargo is missing; install Rust from https://rustup.rs and run this again" >&2
     exit 1

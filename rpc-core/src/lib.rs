@@ -27,6 +27,7 @@ mod invocation;
 mod lock;
 mod options;
 mod plugin_config;
+mod registry_url;
 mod report;
 mod settings;
 mod status;

@@ -3,12 +3,18 @@
 //! | key | finds instances |
 //! |---|---|
 //! | `direct` | in its own url ([`Direct`]) |
+//! | `etcd` | in etcd, where providers register (`Etcd`); with the cargo feature `etcd`, which needs `protoc` to be built |
 //! | `memory` | in a table of this process, where providers register ([`Memory`]) |
 //!
 //! A program that links this crate (`use rpc_registry as _;` is enough) can name them in its configuration.
 
+mod address;
 mod direct;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod memory;
 
 pub use direct::Direct;
+#[cfg(feature = "etcd")]
+pub use etcd::Etcd;
 pub use memory::Memory;

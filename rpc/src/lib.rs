@@ -7,7 +7,7 @@
 //!
 //!  your code -> GreeterStub -> Client  == TCP ==>  Server -> GreeterDispatcher -> your Greeter
 //!                                |
-//!                                +-- registry         which instances are there?      direct, memory
+//!                                +-- registry         which instances are there?      direct, memory, etcd
 //!                                +-- load balancer    which of them takes the call?   roundRobin, random, consistentHash
 //!                                +-- fault strategy   what if it fails?               failFast, failOver
 //! ```
@@ -50,6 +50,10 @@
 //! - Services: [`rpc_service`]. Errors: [`RpcError`], [`Code`], [`Executed`].
 //! - Consumers: [`Client`], [`CallOptions`], [`CallReport`], [`Changes`]. Providers: [`Server`], [`Context`].
 //! - Plugins: [`PluginConfig`], [`extension`], [`registry`], [`loadbalancer`], [`fault`].
+//!
+//! # Features
+//!
+//! - `etcd`, off by default: the registry `etcd`. Building it needs `protoc`, the compiler of protocol buffers.
 //!
 //! # Why this crate
 //!

@@ -14,6 +14,7 @@ use crate::loadbalancer::LoadBalancer;
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
 use crate::registry::Discovery;
+use crate::registry_url::RegistryUrl;
 use crate::report::{CallReport, Observer};
 use crate::transport::connect::{Connect, Tcp};
 use crate::{BoxError, PluginConfig, Settings};
@@ -30,7 +31,7 @@ const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 #[must_use = "a client is made by `build`"]
 pub struct ClientBuilder {
-    registry: Option<String>,
+    registry: Option<RegistryUrl>,
     load_balancer: PluginConfig,
     fault: PluginConfig,
     timeout: Duration,
@@ -99,7 +100,7 @@ impl fmt::Debug for BuildError {
 /// What all channels of a client share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) registry: String,
+    pub(super) registry: RegistryUrl,
     pub(super) discovery: Arc<dyn Discovery>,
     load_balancer: PluginConfig,
     fault: PluginConfig,
@@ -129,7 +130,7 @@ impl Default for ClientBuilder {
 impl ClientBuilder {
     /// Where instances are found: the URL of a registry, whose scheme is the registry's key, such as `direct://localhost:9000`. Required.
     pub fn registry(mut self, url: impl Into<String>) -> Self {
-        self.registry = Some(url.into());
+        self.registry = Some(RegistryUrl::new(url));
         self
     }
 
@@ -206,7 +207,7 @@ impl ClientBuilder {
             return Err(BuildError::NoTime(what));
         }
         let url = self.registry.ok_or_else(|| BuildError::NoRegistry(extension::keys::<dyn Discovery>()))?;
-        let (key, settings) = Settings::from_url(&url).map_err(BuildError::Url)?;
+        let (key, settings) = Settings::from_url(url.as_str()).map_err(BuildError::Url)?;
         let discovery = extension::build::<dyn Discovery>(key, &settings)?;
         let shared = Shared {
             discovery,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::StartError;
 use crate::extension;
 use crate::registry::{self, Registration};
+use crate::registry_url::RegistryUrl;
 use crate::{ServiceInstance, Settings};
 
 /// How long leaving waits for the weight 0 to be written: it only spares clients a call to an instance on its way out.
@@ -16,16 +17,16 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 /// A registry to announce to.
 #[derive(Debug)]
 pub(super) struct Registrar {
-    url: String,
+    url: RegistryUrl,
     plugin: Arc<dyn registry::Registrar>,
 }
 
 impl Registrar {
-    pub(super) fn build(url: &str) -> Result<Self, StartError> {
-        let refused = |source| StartError::Registry { url: url.to_owned(), source };
-        let (key, settings) = Settings::from_url(url).map_err(refused)?;
+    pub(super) fn build(url: &RegistryUrl) -> Result<Self, StartError> {
+        let refused = |source| StartError::Registry { url: url.to_string(), source };
+        let (key, settings) = Settings::from_url(url.as_str()).map_err(refused)?;
         let plugin = extension::build(key, &settings).map_err(|error| refused(error.into()))?;
-        Ok(Self { url: url.to_owned(), plugin })
+        Ok(Self { url: url.clone(), plugin })
     }
 }
 
@@ -49,7 +50,11 @@ impl Announced {
                 Ok(registration) => announced.registrations.push((instance, registration)),
                 Err(source) => {
                     announced.withdraw().await;
-                    return Err(StartError::Register { service: instance.service, registry: registrar.url, source });
+                    return Err(StartError::Register {
+                        service: instance.service,
+                        registry: registrar.url.to_string(),
+                        source,
+                    });
                 }
             }
         }

@@ -12,12 +12,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::accept::{Listen, accept, bind};
+use super::advertise::reachable;
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
 use crate::error::with_sources;
 use crate::instance::DEFAULT_WEIGHT;
 use crate::protocol::frame::DEFAULT_MAX_FRAME;
+use crate::registry_url::RegistryUrl;
 use crate::{BoxError, ServiceInstance};
 
 /// Requests in flight that a server accepts on one connection unless it is told otherwise.
@@ -31,7 +33,7 @@ const DEFAULT_LISTEN: &str = "0.0.0.0:0";
 pub struct ServerBuilder {
     dispatchers: Vec<Arc<dyn Dispatch>>,
     listen: String,
-    registry: Option<String>,
+    registry: Option<RegistryUrl>,
     advertise: Option<String>,
     weight: u32,
     metadata: BTreeMap<String, String>,
@@ -69,7 +71,7 @@ pub enum StartError {
     /// The registry's URL is none, or its plugin is unknown or refuses its settings.
     #[error("the registry `{url}` cannot be used")]
     Registry {
-        /// The URL that was asked for.
+        /// The URL that was asked for, without a user.
         url: String,
         /// What is wrong with it.
         source: BoxError,
@@ -84,7 +86,7 @@ pub enum StartError {
     },
     /// There is no address to register.
     #[error(
-        "listening on every interface (`{0}`), which is no address to register; name one with `ServerBuilder::advertise`"
+        "listening on every interface (`{0}`), and this machine has no address of that kind which others could reach; name the one to register with `ServerBuilder::advertise`"
     )]
     Advertise(SocketAddr),
     /// The registry did not take the instance.
@@ -92,7 +94,7 @@ pub enum StartError {
     Register {
         /// The service.
         service: String,
-        /// The registry's URL.
+        /// The registry's URL, without a user.
         registry: String,
         /// What the registry said.
         source: BoxError,
@@ -142,11 +144,13 @@ impl ServerBuilder {
 
     /// Where to register the services: the URL of a registry, whose scheme is the registry's key. Default: nowhere.
     pub fn registry(mut self, url: impl Into<String>) -> Self {
-        self.registry = Some(url.into());
+        self.registry = Some(RegistryUrl::new(url));
         self
     }
 
-    /// The address that is registered, as `host:port`. Default: the one that it listens on; needed where that is every interface.
+    /// The address that is registered, as `host:port`. Default: the one that it listens on, with the real port. Where that is every
+    /// interface, it is this machine's address towards other networks, which the system is asked for; nothing is sent. A machine that
+    /// has several, or is reached by another address than its own, needs it named.
     pub fn advertise(mut self, address: impl Into<String>) -> Self {
         self.advertise = Some(address.into());
         self
@@ -189,8 +193,8 @@ impl ServerBuilder {
     ///
     /// # Errors
     ///
-    /// When there is no service, two have the same name, a type cannot travel, the address cannot be listened on, or the services cannot be
-    /// registered.
+    /// When there is no service, two have the same name, a type cannot travel, the address cannot be listened on, there is none to register,
+    /// or the services cannot be registered.
     pub async fn start(self) -> Result<Server, StartError> {
         let failed = |source| StartError::Listen { address: self.listen.clone(), source };
         let listener = bind(&self.listen).await.map_err(failed)?;
@@ -211,11 +215,12 @@ impl ServerBuilder {
         {
             return Err(StartError::Advertised { address: address.clone(), why });
         }
-        let registrar = self.registry.as_deref().map(Registrar::build).transpose()?;
-        let advertised = self.advertise.clone().unwrap_or_else(|| address.to_string());
-        if registrar.is_some() && self.advertise.is_none() && address.ip().is_unspecified() {
-            return Err(StartError::Advertise(address));
-        }
+        let registrar = self.registry.as_ref().map(Registrar::build).transpose()?;
+        let advertised = match self.advertise.clone() {
+            Some(advertised) => advertised,
+            None if registrar.is_none() => address.to_string(),
+            None => reachable(address).ok_or(StartError::Advertise(address))?.to_string(),
+        };
         let instance = self.id.unwrap_or_else(|| advertised.clone());
         if instance.is_empty() || instance.len() > usize::from(u16::MAX) {
             return Err(StartError::Id(instance.len()));

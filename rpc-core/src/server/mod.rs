@@ -1,6 +1,7 @@
 //! The provider's side: services behind a port.
 
 mod accept;
+mod advertise;
 mod announce;
 mod builder;
 mod connection;
