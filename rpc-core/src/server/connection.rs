@@ -19,7 +19,7 @@ use super::greeting::{Greeted, HELLO_WITHIN, greet};
 use super::handlers::Handlers;
 use super::panics::{catch, poll};
 use super::table::Entry;
-use super::{Handling, Request, Shared as Server};
+use super::{Answer, Handling, Request, Shared as Server};
 use crate::context::{Context, Ends};
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
@@ -35,6 +35,8 @@ const SILENT_AFTER: Duration = Duration::from_secs(30);
 /// How long one read's handlers are polled in place; what is left of it then gets tasks. Also what a handler may take at once and not be said
 /// to compute.
 const IN_PLACE_FOR: Duration = Duration::from_millis(1);
+/// While a long request arrives, the client gets a sign of life this often.
+const SIGN_EVERY: Duration = Duration::from_millis(500);
 /// Replies of the connection's own, to requests that no handler gets, that may wait for a client that does not read.
 const MAX_UNREAD_REPLIES: usize = 1_000;
 /// A client that was sent away and says nothing for this long will not echo: a stopped process, or a host that is gone.
@@ -89,6 +91,8 @@ struct Connection {
 /// What one read brought.
 struct Batch {
     read_at: Instant,
+    /// When the client was last given a sign of life that it did not ask for.
+    signed_at: Instant,
     /// Whether handlers are polled in place first.
     in_place: bool,
     /// Replies of the connection's own since the output last had room.
@@ -139,7 +143,7 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
 
 impl Connection {
     async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
-        let mut batch = Batch { read_at: self.opened, in_place: true, unread_replies: 0 };
+        let mut batch = Batch { read_at: self.opened, signed_at: self.opened, in_place: true, unread_replies: 0 };
         loop {
             loop {
                 match decoder.decode(&mut buffer) {
@@ -157,6 +161,11 @@ impl Connection {
                     Ok(None) => break,
                     Err(error) => return error.into(),
                 }
+            }
+            // A long request on a slow line: the client's ping stands behind it, so that it gets no pong for what it asks.
+            if !buffer.is_empty() && batch.read_at >= batch.signed_at + SIGN_EVERY && self.output.has_room() {
+                batch.signed_at = batch.read_at;
+                self.push(Header::plain(Kind::Pong, 0), Bytes::new());
             }
             self.output.flush_now();
             buffer.reserve(READ_BUFFER);
@@ -272,7 +281,7 @@ impl Connection {
         let work = Work { handling, _alive: Alive::new(Arc::clone(self)) };
         let wants_sweep = self.handlers.begin(id, deadline, codec, || {
             let connection = Arc::clone(self);
-            tokio::spawn(connection.finish(id, codec, method, work)).abort_handle()
+            tokio::spawn(connection.finish(id, codec, deadline, method, work)).abort_handle()
         });
         if wants_sweep {
             self.wants_sweep.notify_one();
@@ -280,11 +289,14 @@ impl Connection {
     }
 
     /// The rest of a handler that has to wait, as a task.
-    async fn finish(self: Arc<Self>, id: u64, codec: u8, method: u32, mut work: Work) {
+    async fn finish(self: Arc<Self>, id: u64, codec: u8, deadline: Instant, method: u32, mut work: Work) {
         let Some(entry) = self.server.table.get(method) else { return };
         let mut computes = false;
         let answer = poll_fn(|cx| {
             let begun = Instant::now();
+            if begun >= deadline {
+                return Poll::Ready(Answer::status(StatusCode::DeadlineExceeded, "no time was left"));
+            }
             let polled = poll(entry, &mut work.handling, cx);
             computes |= begun.elapsed() >= IN_PLACE_FOR;
             polled
@@ -348,8 +360,11 @@ impl Connection {
             let earliest = self.handlers.sweep(now, &mut expired);
             for (id, codec) in expired.drain(..) {
                 let status = Status::new(StatusCode::DeadlineExceeded, "the time that was given to it was over");
-                self.answer(id, codec, Response::Status(status));
-                self.output.wake();
+                // A client that does not read ends the call by itself.
+                if self.output.has_room() {
+                    self.answer(id, codec, Response::Status(status));
+                    self.output.wake();
+                }
             }
             let (accepted_now, is_idle) = self.output.progress();
             if accepted_now != accepted && !(was_idle && is_idle) {

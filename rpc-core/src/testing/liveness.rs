@@ -105,3 +105,45 @@ async fn a_ping_is_answered_with_its_own_id() {
     let pong = client.read().await.unwrap().header;
     assert_eq!((pong.kind, pong.id), (Kind::Pong, 0xABCD));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mute_peer_is_found_out_under_calls_that_are_shorter_than_any_patience() {
+    let network = Network::default();
+    let mut clients = network.listen(ADDRESS.parse().unwrap());
+    let probe: ProbeStub = network.client(ADDRESS).build().unwrap().stub().unwrap();
+    let impatient = probe.with(CallOptions::new().timeout(Duration::from_millis(300)));
+    let first = tokio::spawn({
+        let impatient = impatient.clone();
+        async move { impatient.echo("hello?".into()).await }
+    });
+    let _mute = Fake::server(&mut clients).await;
+    let started = Instant::now();
+    first.await.unwrap().unwrap_err();
+    while impatient.echo("hello?".into()).await.unwrap_err().code() == Code::DeadlineExceeded {
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_request_is_given_signs_of_life_while_it_arrives() {
+    let (network, service) = (Network::default(), Counting::default());
+    let _server = network.serve(ADDRESS, service.server()).await;
+    let mut client = Fake::new(network.dial(ADDRESS).await);
+    client.greet().await;
+    let payload = super::fake::echo_request(&"x".repeat(100));
+    let header = Header { codec: 1, ..Header::plain(Kind::Request, 1) }.to_bytes(payload.len() as u32);
+    for byte in header.iter().chain(&payload) {
+        client.write(&[*byte]).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let mut signs = 0;
+    loop {
+        match client.read().await.unwrap().header {
+            Header { kind: Kind::Pong, id: 0, .. } => signs += 1,
+            Header { kind: Kind::Response, id: 1, flags: 0, .. } => break,
+            header => panic!("{header:?}"),
+        }
+    }
+    // 125 bytes in 12.5 s.
+    assert!((20..=26).contains(&signs), "{signs}");
+}

@@ -147,14 +147,22 @@ async fn a_registry_that_hangs_delays_the_end_by_a_second_and_a_half() {
 }
 
 #[tokio::test]
-async fn every_interface_is_no_address_to_register_unless_another_is_advertised() {
+async fn every_interface_is_never_what_is_registered() {
     let book = Book::default().open("wildcard");
     let server = || Counting::default().server().registry("book:wildcard");
     for wildcard in ["0.0.0.0:0", "[::]:0"] {
-        let error = server().listen(wildcard).start().await.unwrap_err();
-        assert!(matches!(error, StartError::Advertise(address) if address.port() != 0), "{error}");
+        // What this machine has to offer instead is its own affair; where it has nothing, that is said.
+        match server().listen(wildcard).start().await {
+            Ok(_) => {
+                let entry = book.entries().pop().unwrap();
+                assert!(
+                    !entry.contains("at 0.0.0.0:") && !entry.contains("at [::]:") && !entry.ends_with(":0"),
+                    "{entry}"
+                );
+            }
+            Err(error) => assert!(matches!(error, StartError::Advertise(address) if address.port() != 0), "{error}"),
+        }
     }
-    assert_eq!(book.entries(), [""; 0]);
     let _server = server().listen("0.0.0.0:0").advertise("probe:80").start().await.unwrap();
-    assert_eq!(book.entries(), ["register Probe at probe:80"]);
+    assert_eq!(book.entries().pop().as_deref(), Some("register Probe at probe:80"));
 }

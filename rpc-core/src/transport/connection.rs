@@ -321,6 +321,7 @@ impl Shared {
         let mut batch = Batch::default();
         let mut liveness = Liveness::new(self.opened);
         let mut next = liveness.next(None);
+        let mut reprieved = false;
         loop {
             tokio::select! {
                 () = self.wants_sweep.notified() => {}
@@ -328,6 +329,7 @@ impl Shared {
             }
             let now = Instant::now();
             let earliest = self.pending.sweep(now, &mut batch.expired, &mut batch.wakers);
+            let is_busy = earliest.is_some() || !batch.expired.is_empty();
             self.cancel(&batch.expired);
             batch.expired.clear();
             batch.wakers.drain(..).for_each(Waker::wake);
@@ -335,14 +337,20 @@ impl Shared {
             if self.phase.load(Ordering::Relaxed) != OPEN {
                 liveness = Liveness::new(now);
             }
-            match liveness.check(now, self.last_read(), self.output.progress().0, earliest.is_some()) {
+            match liveness.check(now, self.last_read(), self.output.progress().0, is_busy) {
                 Verdict::Alive => {}
                 Verdict::WantsPing => {
                     self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
                     liveness.pinged(now, self.output.lock().end());
                 }
-                Verdict::Dead => return LostCause::Silent,
+                Verdict::Dead if std::mem::replace(&mut reprieved, true) => return LostCause::Silent,
+                Verdict::Dead => {
+                    // The pong may lie in the socket: this process, not the peer, may have stood still. Reading comes next.
+                    next = now + TICK;
+                    continue;
+                }
             }
+            reprieved = false;
             next = liveness.next(earliest).max(now + TICK);
         }
     }

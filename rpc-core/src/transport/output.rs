@@ -57,6 +57,15 @@ struct State {
     closed: bool,
 }
 
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hand {
+    /// The flusher, which is woken when the socket takes more.
+    Flusher,
+    /// Whoever has just pushed, and is not.
+    InPlace,
+}
+
 /// The queue, locked.
 pub(crate) struct Queue<'a> {
     state: MutexGuard<'a, State>,
@@ -104,10 +113,7 @@ impl Output {
     /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest. Does nothing if a write is unfinished:
     /// the flusher waits for the socket then, must not lose its place as the one who is woken, and takes what is new along.
     pub(crate) fn flush_now(&self) {
-        if lock(&self.state).is_unfinished() {
-            return;
-        }
-        let unfinished = match self.poll_flush(&mut Context::from_waker(Waker::noop())) {
+        let unfinished = match self.poll_flush_by(Hand::InPlace, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => false,
             Poll::Ready(Err(error)) => {
                 lock(&self.state).failure = Some(error);
@@ -201,9 +207,20 @@ impl Output {
     }
 
     fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush_by(Hand::Flusher, cx)
+    }
+
+    fn poll_flush_by(&self, hand: Hand, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            let Some(mut sink) = lock(&self.state).take_sink()? else {
-                return Poll::Ready(Ok(()));
+            let mut sink = {
+                let mut state = lock(&self.state);
+                if hand == Hand::InPlace && state.is_unfinished() {
+                    return Poll::Ready(Ok(()));
+                }
+                match state.take_sink()? {
+                    Some(sink) => sink,
+                    None => return Poll::Ready(Ok(())),
+                }
             };
             let mut written = 0;
             let result = sink.poll_write_all(cx, &mut written);
