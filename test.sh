@@ -16,9 +16,9 @@ step() {
     "$@"
 }
 
-# Makes sure that a command exists: need COMMAND DEBIAN_PACKAGE
+# Makes sure that a command exists: need COMMAND DEBIAN_PACKAGE..
 need() {
-    local command=$1 package=$2
+    local command=$1 packages=("${@:2}")
     if command -v "$command" >/dev/null; then
         return
     fi
@@ -27,17 +27,17 @@ need() {
         root=(sudo -n)
     fi
     if ! command -v apt-get >/dev/null || ! "${root[@]}" true 2>/dev/null; then
-        echo "$command is missing; install it (on Debian: apt-get install $package) and run this again" >&2
+        echo "$command is missing; install it (on Debian: apt-get install ${packages[*]}) and run this again" >&2
         exit 1
     fi
-    say "$command is missing, installing the Debian package $package"
+    say "$command is missing, installing from Debian: ${packages[*]}"
     "${root[@]}" apt-get update
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$package"
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${packages[@]}"
 }
 
 need cc build-essential
 # The etcd registry: its client is generated when it is built, its tests start servers of their own.
-need protoc protobuf-compiler
+need protoc protobuf-compiler libprotobuf-dev
 need etcd etcd-server
 if ! command -v cargo >/dev/null; then
     echo "cargo is missing; install Rust from https://rustup.rs and run this again" >&2
