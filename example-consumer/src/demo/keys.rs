@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use anyhow::{Context as _, ensure};
 use example_api::{UserError, UserService, UserServiceStub};
 use rpc::{CallReport, Change, Changes, Client};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 
 use super::print::{self, scene};
 use super::stage::{PROVIDERS, Stage, observed};
@@ -60,7 +60,7 @@ pub(crate) async fn stick(stage: &mut Stage) -> anyhow::Result<()> {
 struct Asker {
     client: Client,
     users: UserServiceStub,
-    reports: UnboundedReceiver<CallReport>,
+    reports: Receiver<CallReport>,
 }
 
 impl Asker {

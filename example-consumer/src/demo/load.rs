@@ -2,7 +2,7 @@
 
 use example_api::{UserService, UserServiceStub};
 use rpc::{CallReport, ClientBuilder};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinSet;
 
 use anyhow::Context as _;
@@ -14,7 +14,7 @@ const EACH: usize = 4;
 
 /// Calls of `nap` that are being made.
 pub(crate) struct Naps {
-    reports: UnboundedReceiver<CallReport>,
+    reports: Receiver<CallReport>,
     #[expect(dead_code, reason = "held so that the callers end with the scene")]
     callers: JoinSet<()>,
 }
@@ -24,7 +24,7 @@ impl Naps {
     pub(crate) const ALL: usize = CALLERS as usize * EACH;
 
     /// Begins, with a client and the reports of its calls.
-    pub(crate) fn begin((client, reports): (ClientBuilder, UnboundedReceiver<CallReport>)) -> anyhow::Result<Self> {
+    pub(crate) fn begin((client, reports): (ClientBuilder, Receiver<CallReport>)) -> anyhow::Result<Self> {
         let users: UserServiceStub = client.build()?.stub()?;
         let mut callers = JoinSet::new();
         for caller in 0..CALLERS {
