@@ -48,7 +48,7 @@ async fn a_client_that_pauses_in_the_middle_of_frames_is_understood() {
     let mut client = Fake::new(network.dial("10.0.0.1:1").await);
     client.greet().await;
     let mut random = random();
-    for round in 0..2_000_u64 {
+    for round in 0..10_000_u64 {
         let text = "t".repeat(random.usize(0..120));
         let payload = echo_request(&text);
         let header = Header { codec: 1, ..Header::plain(Kind::Request, round) }.to_bytes(payload.len() as u32);
@@ -70,7 +70,7 @@ async fn a_client_that_pauses_in_the_middle_of_frames_is_understood() {
             }
         }
     }
-    assert_eq!(service.started(), 2_000);
+    assert_eq!(service.started(), 10_000);
 }
 
 #[tokio::test(start_paused = true)]
