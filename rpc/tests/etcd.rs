@@ -212,7 +212,7 @@ async fn both_sides_say_that_etcd_is_not_there_and_a_consumer_waits_for_it() {
     let started = Instant::now();
     while node.whoami().await.is_err() {
         assert!(started.elapsed() < Duration::from_secs(50), "the consumer does not find etcd");
-        // A call that knows of no instance fails at once, and would leave the task that follows the registry no turn.
+        // A call that knows of no instance fails at once: this is no busier than it needs to be.
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     println!("the first call is answered {:?} after etcd was back", started.elapsed());

@@ -63,7 +63,11 @@ impl Core {
                 // The list may have become another meanwhile, as when the only provider is replaced.
                 match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
                     Some(newer) => snapshot = newer,
-                    None => return Err(self.exhausted(&snapshot, call, passed)),
+                    None => {
+                        // Nothing was waited for: a caller that tries on without a pause must not keep its thread from all else.
+                        tokio::task::coop::consume_budget().await;
+                        return Err(self.exhausted(&snapshot, call, passed));
+                    }
                 }
                 continue;
             };

@@ -376,3 +376,17 @@ async fn a_balancer_that_panics_on_a_list_leaves_the_last_one_in_use_until_it_do
     probe.echo("x".into()).await.unwrap();
     assert_eq!((services[0].started(), services[1].started()), (2, 1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_tries_on_without_a_pause_leaves_the_registry_its_turn() {
+    let script = Script::new("tries on", pushing(&[]));
+    let (_network, _services, _servers, client) = stage("tries on").await;
+    let probe: ProbeStub = client.build().unwrap().stub().unwrap();
+    assert_eq!(probe.echo("x".into()).await.unwrap_err().code(), Code::NoInstance);
+    script.change(|state| state.addresses = vec![A]);
+    let mut tries = 0;
+    while probe.echo("x".into()).await.is_err() {
+        tries += 1;
+        assert!(tries < 10_000, "the new list is never seen");
+    }
+}
