@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use example_api::{UserServiceDispatcher, Users};
-use rpc::Server;
+use rpc::{Server, Signals};
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 
@@ -35,10 +35,12 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(address: &str) -> anyhow::Result<()> {
+    // From here on a signal ends it in order, even one that comes while it starts.
+    let signals = Signals::new()?;
     let users = UserServiceDispatcher::new(Users::default());
     let server = Server::builder().service(users).listen(address).start().await?;
     println!("serving UserService on {}; ctrl-c ends it", server.address());
-    let cut = server.run_until_signal().await?;
+    let cut = server.run_until(signals).await;
     anyhow::ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
     Ok(())
 }

@@ -64,7 +64,7 @@ pub use options::CallOptions;
 pub use plugin_config::PluginConfig;
 pub use protocol::codec::Codec;
 pub use report::{CallReport, Step};
-pub use server::{Server, ServerBuilder, StartError};
+pub use server::{Server, ServerBuilder, Signals, StartError};
 pub use settings::Settings;
 
 /// Any error, as the contracts return it: a plugin's own type, or `?` from whatever it calls.

@@ -254,18 +254,19 @@ impl Core {
             }
             return Ok(snapshot);
         }
-        match timeout_at(call.deadline, self.directory.first(self.shared.refresh)).await {
-            Ok(Ok(snapshot)) => Ok(snapshot),
-            Ok(Err(source)) => {
-                let message = format!(
-                    "service `{}` cannot be looked up in registry `{}`",
-                    self.service.name(),
-                    self.shared.registry
-                );
-                Err(RpcError::with_code(Code::Unavailable, Executed::No, message).with_source(source))
-            }
+        match timeout_at(call.deadline, self.first_snapshot()).await {
+            Ok(snapshot) => snapshot,
             Err(_) => Err(self.late(call, call.deadline, Executed::No, "while the registry was asked")),
         }
+    }
+
+    /// The service's instances, looked up if they never were. Cancel safe.
+    pub(super) async fn first_snapshot(&self) -> Result<Arc<Snapshot>, RpcError> {
+        self.directory.first(self.shared.refresh).await.map_err(|source| {
+            let (service, registry) = (self.service.name(), &self.shared.registry);
+            let message = format!("service `{service}` cannot be looked up in registry `{registry}`");
+            RpcError::with_code(Code::Unavailable, Executed::No, message).with_source(source)
+        })
     }
 
     /// The error of a call that a deadline ended: its own, or that of an attempt.

@@ -15,6 +15,9 @@ mod snapshot;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 pub use builder::{BuildError, ClientBuilder};
 pub use channel::{Channel, Stub};
@@ -23,6 +26,7 @@ use builder::Shared;
 use channel::Core;
 
 use crate::discovery::{Changes, Instances};
+use crate::error::{Code, Executed, RpcError};
 use crate::lock::lock;
 use crate::method::ServiceDescriptor;
 use crate::server::Dispatch;
@@ -78,6 +82,27 @@ impl Client {
         let core = self.core(S::SERVICE)?;
         core.check_degradable(Some(&fallback))?;
         Ok(S::from_channel(Channel::new(core, Some(Arc::new(fallback)))))
+    }
+
+    /// Asks the registry for the instances of this stub's service now, unless they are known, so that a program can begin with a registry
+    /// that answers. The list may be empty. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// When the registry cannot be asked or gives no answer `within` that time, and as for [`stub`](Self::stub).
+    pub async fn ready<S: Stub>(&self, within: Duration) -> Result<Instances, RpcError> {
+        let core = self.core(S::SERVICE).map_err(|error| {
+            let message = format!("service `{}` cannot be called", S::SERVICE.name());
+            RpcError::with_code(Code::Codec, Executed::No, message).with_source(error)
+        })?;
+        match timeout(within, core.first_snapshot()).await {
+            Ok(listed) => listed.map(|_| core.directory.instances()),
+            Err(_) => {
+                let (service, registry) = (S::SERVICE.name(), &self.shared.registry);
+                let message = format!("service `{service}`: registry `{registry}` gave no answer within {within:?}");
+                Err(RpcError::with_code(Code::DeadlineExceeded, Executed::No, message))
+            }
+        }
     }
 
     /// Ends what the fault strategies do in the background, and says how many calls that leaves undone. Dropping the client and its stubs

@@ -12,7 +12,6 @@ mod panics;
 mod signal;
 mod table;
 
-use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,9 +23,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 pub use builder::{ServerBuilder, StartError};
 pub use dispatch::{Answer, Dispatch, Handling, Request, handle, no_such_method};
+pub use signal::Signals;
 
 use announce::Announced;
-use signal::Signals;
 use table::Table;
 
 /// How long [`Server::shutdown`] waits for the calls that are being answered.
@@ -37,10 +36,12 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(25);
 /// # Examples
 ///
 /// ```no_run
-/// # use rpc_core::Server;
+/// use rpc_core::{Server, Signals};
+///
 /// # async fn run(dispatcher: impl rpc_core::generated::Dispatch) -> Result<(), Box<dyn std::error::Error>> {
+/// let signals = Signals::new()?;
 /// let server = Server::builder().service(dispatcher).listen("0.0.0.0:9000").start().await?;
-/// server.run_until_signal().await?;
+/// server.run_until(signals).await;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -78,22 +79,20 @@ impl Server {
         self.address
     }
 
-    /// Serves until the process is told to end (SIGTERM or SIGINT; elsewhere than on Unix Ctrl-C), then leaves as
-    /// [`shutdown`](Self::shutdown) does. A second signal stops it at once. Returns the number of calls that were cut.
+    /// Serves until the process is told to end, then leaves as [`shutdown`](Self::shutdown) does. A second signal stops it at once.
+    /// Returns the number of calls that were cut.
     ///
-    /// # Errors
-    ///
-    /// When the system does not let the process listen for signals.
-    pub async fn run_until_signal(self) -> io::Result<usize> {
-        let mut signals = Signals::new()?;
+    /// A signal that came since the [`Signals`] were made counts: make them before the server is started, and it also leaves in order if
+    /// it is told to end while it still registers.
+    pub async fn run_until(self, mut signals: Signals) -> usize {
         signals.next().await;
         tracing::info!(address = %self.address, "leaving; a second signal stops at once");
         let shared = Arc::clone(&self.shared);
         // Held, not dropped with its turn: that would cut the calls before they are counted.
         let mut shutdown = pin!(self.shutdown());
         tokio::select! {
-            cut = &mut shutdown => Ok(cut),
-            () = signals.next() => Ok(shared.handlers.load(Ordering::Relaxed)),
+            cut = &mut shutdown => cut,
+            () = signals.next() => shared.handlers.load(Ordering::Relaxed),
         }
     }
 

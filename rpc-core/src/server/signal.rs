@@ -2,9 +2,12 @@
 
 use std::io;
 
-/// SIGTERM and SIGINT; elsewhere than on Unix, Ctrl-C.
+/// SIGTERM and SIGINT, elsewhere than on Unix Ctrl-C: once this is made they end the process no longer, but wait here until they are looked
+/// for. Made before the server is started, it lets none come at a bad time.
+///
+/// They do not get back their old effect when this is dropped.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -15,7 +18,16 @@ pub(super) struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    /// Takes the signals over, for the whole process.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
@@ -31,7 +43,16 @@ impl Signals {
 
 #[cfg(windows)]
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    /// Takes the signals over, for the whole process.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn new() -> io::Result<Self> {
         Ok(Self { interrupt: tokio::signal::windows::ctrl_c()? })
     }
 

@@ -92,6 +92,29 @@ async fn a_first_list_is_asked_for_again_when_somebody_wants_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ready_says_whether_the_registry_answers_and_what() {
+    let script = Script::new("readiness", State { fails: Some("down"), ..polled(&[]) });
+    let (_network, _services, _servers, client) = stage("readiness").await;
+    let client = client.build().unwrap();
+    let error = client.ready::<ProbeStub>(Duration::from_secs(60)).await.unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "down");
+
+    script.change(|state| (state.fails, state.delay) = (None, Duration::from_secs(1)));
+    let started = Instant::now();
+    let error = client.ready::<ProbeStub>(Duration::from_millis(700)).await.unwrap_err();
+    assert_took(started, Duration::from_millis(700));
+    let text = "deadline exceeded: service `Probe`: registry `script:readiness` gave no answer within 700ms";
+    assert_eq!((error.code(), error.executed()), (Code::DeadlineExceeded, Executed::No));
+    assert_eq!(error.to_string(), text);
+
+    assert_eq!(client.ready::<ProbeStub>(Duration::from_secs(60)).await.unwrap().list, []);
+    let asked = script.lookups();
+    assert_eq!(client.ready::<ProbeStub>(Duration::ZERO).await.unwrap().list, []);
+    assert_eq!(script.lookups(), asked);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_event_reaches_the_next_call() {
     let script = Script::new("events", pushing(&[A]));
     let (_network, services, _servers, client) = stage("events").await;
