@@ -29,7 +29,7 @@ pub struct Invocation {
     pub(crate) started: Instant,
     pub(crate) deadline: Instant,
     /// The instances, by the numbers of their links, that were sent the request; cleared when no other is left.
-    pub(crate) tried: Mutex<Vec<u64>>,
+    pub(crate) tried: Mutex<Tried>,
     /// What happened so far; successes only when somebody observes the call.
     pub(crate) steps: Mutex<Vec<Step>>,
     /// Runs that were begun.
@@ -37,6 +37,40 @@ pub struct Invocation {
     pub(crate) observer: Option<Observer>,
     /// Whether this observer or the client's waits for a report.
     pub(crate) observed: bool,
+}
+
+/// Numbers of links. Seldom more than one, which costs no allocation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tried {
+    last: Option<u64>,
+    earlier: Vec<u64>,
+}
+
+impl Tried {
+    pub(crate) fn push(&mut self, link: u64) {
+        self.earlier.extend(self.last.replace(link));
+    }
+
+    pub(crate) fn remove(&mut self, link: u64) {
+        self.earlier.retain(|earlier| *earlier != link);
+        if self.last == Some(link) {
+            self.last = self.earlier.pop();
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    pub(crate) fn contains(&self, link: u64) -> bool {
+        self.last == Some(link) || self.earlier.contains(&link)
+    }
+}
+
+impl From<Option<u64>> for Tried {
+    fn from(last: Option<u64>) -> Self {
+        Self { last, earlier: Vec::new() }
+    }
 }
 
 impl Invocation {

@@ -15,6 +15,12 @@ mod common;
 trait Burn {
     /// Keeps its thread for this long.
     async fn burn(&self, ms: u64) -> Result<u64, RpcError>;
+
+    /// Answers at once.
+    async fn glow(&self) -> Result<(), RpcError>;
+
+    /// Lets others go first, then keeps its thread for this long.
+    async fn smoulder(&self, ms: u64) -> Result<u64, RpcError>;
 }
 
 struct Burning;
@@ -23,6 +29,15 @@ impl Burn for Burning {
     async fn burn(&self, ms: u64) -> Result<u64, RpcError> {
         std::thread::sleep(Duration::from_millis(ms));
         Ok(ms)
+    }
+
+    async fn glow(&self) -> Result<(), RpcError> {
+        Ok(())
+    }
+
+    async fn smoulder(&self, ms: u64) -> Result<u64, RpcError> {
+        tokio::task::yield_now().await;
+        self.burn(ms).await
     }
 }
 
@@ -80,4 +95,37 @@ async fn a_burst_that_cannot_be_done_in_time_is_done_as_far_as_it_can_be() {
     // 60 are possible.
     assert!(done >= 15, "{done}");
     assert!(results.iter().all(|result| matches!(result, Ok(10) | Err(Code::DeadlineExceeded))), "{results:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_short_call_does_not_wait_for_a_queue_of_long_ones() {
+    let (_server, stub) = apart(2);
+    for long_ones in ["burn", "smoulder"] {
+        let mut calls = JoinSet::new();
+        for _ in 0..100 {
+            let stub = stub.clone();
+            calls.spawn(async move {
+                match long_ones {
+                    "burn" => stub.burn(5).await,
+                    _ => stub.smoulder(5).await,
+                }
+            });
+        }
+        // Now they are under way.
+        calls.join_next().await.unwrap().unwrap().unwrap();
+        let mut waits = Vec::new();
+        while waits.len() < 10 && !calls.is_empty() {
+            let started = Instant::now();
+            stub.glow().await.unwrap();
+            waits.push(started.elapsed());
+            calls.join_next().await.unwrap().unwrap().unwrap();
+        }
+        let unfinished = calls.len();
+        calls.join_all().await.into_iter().for_each(|result| assert_eq!(result.unwrap(), 5));
+        waits.sort_unstable();
+        println!("short calls among 100 of 5 ms ({long_ones}) took {waits:?}, {unfinished} were unfinished then");
+        assert!(waits.len() == 10 && unfinished > 0);
+        // 20 ms are promised.
+        assert!(waits[waits.len() - 1] < Duration::from_millis(200), "{waits:?}");
+    }
 }

@@ -46,7 +46,7 @@ impl Core {
         lock(&call.tried).push(link.number);
         let result = self.exchange(link, call, within).await;
         if matches!(result, Err(Failure::Passed(_))) {
-            lock(&call.tried).retain(|number| *number != link.number);
+            lock(&call.tried).remove(link.number);
         }
         result
     }

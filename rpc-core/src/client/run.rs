@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::{Reply, Run};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, Tried};
 use crate::loadbalancer::PickContext;
 use crate::lock::lock;
 use crate::report::Step;
@@ -129,16 +129,17 @@ impl Core {
 fn choose(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> Option<usize> {
     let tried = lock(&call.tried).clone();
     let position = choose_untried(snapshot, call, passed, &tried);
-    let (Some(last), None) = (tried.last(), position) else {
+    let (last @ Some(_), None) = (tried.last(), position) else {
         return position;
     };
-    lock(&call.tried).clear();
+    *lock(&call.tried) = Tried::default();
     // The last one that failed is the last to be asked again.
-    choose_untried(snapshot, call, passed, &[*last]).or_else(|| choose_untried(snapshot, call, passed, &[]))
+    choose_untried(snapshot, call, passed, &last.into())
+        .or_else(|| choose_untried(snapshot, call, passed, &Tried::default()))
 }
 
-fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed, tried: &[u64]) -> Option<usize> {
-    let is_new = |link: &Link| passed.is_new(link) && !tried.contains(&link.number);
+fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed, tried: &Tried) -> Option<usize> {
+    let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.number);
     let admits = |position: usize| is_new(&snapshot.links[position]) && snapshot.links[position].admits(call.ordinal);
     if let Some(position) = pick(snapshot, call, &admits) {
         return Some(position);

@@ -213,10 +213,7 @@ impl Decoder for FrameDecoder {
                 return Ok(None);
             }
             match self.header(src)? {
-                None => {
-                    src.reserve(HEADER);
-                    return Ok(None);
-                }
+                None => return Ok(None),
                 Some(Announced::Later(length)) => self.skip = HEADER + length,
                 Some(Announced::Frame(header, length)) => {
                     if let Some(missing) = (HEADER + length).checked_sub(src.len())

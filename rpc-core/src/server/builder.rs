@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -240,6 +242,7 @@ impl ServerBuilder {
             leaving: CancellationToken::new(),
             serving: AtomicUsize::new(0),
             handlers: AtomicUsize::new(0),
+            turns: Semaphore::new(Handle::current().metrics().num_workers()),
         });
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));
         // Only now: who finds the instance finds it serving.

@@ -3,23 +3,23 @@
 //! One task drives it. It decodes all that one read brought, polls each handler once in place, and writes the answers of those that
 //! were ready together; a handler that has to wait becomes a task of its own.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::codec::Decoder;
 
 use super::greeting::{Greeted, HELLO_WITHIN, greet};
 use super::handlers::Handlers;
+use super::pace::LONG_POLL;
 use super::panics::{catch, poll};
+use super::run::run;
 use super::table::Entry;
-use super::{Answer, Handling, Request, Shared as Server};
+use super::{Handling, Request, Shared as Server};
 use crate::context::{Context, Ends};
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
@@ -28,13 +28,11 @@ use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
 use crate::protocol::message::{self, RequestHead, Response};
 use crate::status::{Status, StatusCode};
 use crate::transport::output::Output;
-use crate::transport::{Io, READ_BUFFER, Reader, TICK};
+use crate::transport::read::read;
+use crate::transport::{Io, Reader, TICK};
 
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
-/// How long one read's handlers are polled in place; what is left of it then gets tasks. Also what a handler may take at once and not be said
-/// to compute.
-const IN_PLACE_FOR: Duration = Duration::from_millis(1);
 /// While a long request arrives, the client gets a sign of life this often.
 const SIGN_EVERY: Duration = Duration::from_millis(500);
 /// Replies of the connection's own, to requests that no handler gets, that may wait for a client that does not read.
@@ -93,8 +91,10 @@ struct Batch {
     read_at: Instant,
     /// When the client was last given a sign of life that it did not ask for.
     signed_at: Instant,
-    /// Whether handlers are polled in place first.
+    /// Whether handlers are polled in place first: until they have together taken as long as a long poll.
     in_place: bool,
+    /// When the latest of them was done.
+    polled_at: Instant,
     /// Replies of the connection's own since the output last had room.
     unread_replies: usize,
 }
@@ -143,7 +143,13 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
 
 impl Connection {
     async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
-        let mut batch = Batch { read_at: self.opened, signed_at: self.opened, in_place: true, unread_replies: 0 };
+        let mut batch = Batch {
+            read_at: self.opened,
+            signed_at: self.opened,
+            in_place: true,
+            polled_at: self.opened,
+            unread_replies: 0,
+        };
         loop {
             loop {
                 match decoder.decode(&mut buffer) {
@@ -168,11 +174,11 @@ impl Connection {
                 self.push(Header::plain(Kind::Pong, 0), Bytes::new());
             }
             self.output.flush_now();
-            buffer.reserve(READ_BUFFER);
-            match reader.read_buf(&mut buffer).await {
+            match read(&mut reader, &mut buffer).await {
                 Ok(0) => return Ended::Closed,
                 Ok(_) => {
-                    (batch.read_at, batch.in_place) = (Instant::now(), true);
+                    let now = Instant::now();
+                    (batch.read_at, batch.polled_at, batch.in_place) = (now, now, true);
                     self.last_read.store(self.nanos(batch.read_at), Ordering::Relaxed);
                 }
                 Err(error) => return Ended::Io(error),
@@ -229,7 +235,7 @@ impl Connection {
                 return Ok(());
             }
         };
-        if !batch.in_place || !has_room {
+        if !batch.in_place || !has_room || entry.pace.is_slow() {
             self.spawn(id, codec, deadline, head.method, handling);
             return Ok(());
         }
@@ -238,8 +244,10 @@ impl Connection {
             Poll::Ready(answer) => self.answer(id, codec, answer.0),
             Poll::Pending => self.spawn(id, codec, deadline, head.method, handling),
         }
+        let before = std::mem::replace(&mut batch.polled_at, Instant::now());
+        entry.pace.note(batch.polled_at - before);
         // These handlers compute: the rest of what was read gets tasks, and so all threads, and what is answered leaves now.
-        if batch.read_at.elapsed() >= IN_PLACE_FOR {
+        if batch.polled_at - batch.read_at >= LONG_POLL {
             batch.in_place = false;
             self.output.flush_now();
         }
@@ -291,17 +299,7 @@ impl Connection {
     /// The rest of a handler that has to wait, as a task.
     async fn finish(self: Arc<Self>, id: u64, codec: u8, deadline: Instant, method: u32, mut work: Work) {
         let Some(entry) = self.server.table.get(method) else { return };
-        let mut computes = false;
-        let answer = poll_fn(|cx| {
-            let begun = Instant::now();
-            if begun >= deadline {
-                return Poll::Ready(Answer::status(StatusCode::DeadlineExceeded, "no time was left"));
-            }
-            let polled = poll(entry, &mut work.handling, cx);
-            computes |= begun.elapsed() >= IN_PLACE_FOR;
-            polled
-        });
-        let answer = answer.await;
+        let (answer, computes) = run(&self.server, entry, deadline, &mut work.handling).await;
         self.output.room().await;
         if self.handlers.finish(id) {
             self.answer(id, codec, answer.0);

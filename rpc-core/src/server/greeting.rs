@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::AsyncReadExt;
 use tokio_util::codec::Decoder;
 
 use super::Shared as Server;
@@ -12,6 +11,7 @@ use super::connection::{CLOSE_WITHIN, ECHO_WITHIN, Ended};
 use crate::protocol::frame::{FrameDecoder, Header, Kind};
 use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
 use crate::transport::output::Output;
+use crate::transport::read::read;
 use crate::transport::{Io, Reader};
 
 /// How long a client may take to say hello.
@@ -77,7 +77,7 @@ async fn read_hello(
                 kind => Err(Ended::NoHello(kind)),
             };
         }
-        if reader.read_buf(buffer).await? == 0 {
+        if read(reader, buffer).await? == 0 {
             return Err(Ended::Closed);
         }
     }

@@ -8,7 +8,9 @@ mod connection;
 mod dispatch;
 mod greeting;
 mod handlers;
+mod pace;
 mod panics;
+mod run;
 mod signal;
 mod table;
 
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -65,6 +68,8 @@ struct Shared {
     serving: AtomicUsize,
     /// Handlers that live, over all connections; those that answered at once are never counted.
     handlers: AtomicUsize,
+    /// One for each thread: who is to compute takes one.
+    turns: Semaphore,
 }
 
 impl Server {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Dispatch;
+use super::pace::Pace;
 use crate::protocol::hello::TableEntry;
 use crate::protocol::message::Description;
 use crate::protocol::shape::ShapeError;
@@ -19,6 +20,7 @@ pub(super) struct Entry {
     pub(super) dispatcher: Arc<dyn Dispatch>,
     pub(super) ordinal: usize,
     pub(super) description: Description,
+    pub(super) pace: Pace,
     hello: TableEntry,
 }
 
@@ -79,7 +81,7 @@ impl Entry {
             outcome: outcome.fingerprint(),
         };
         let description = Description { arguments: arguments.text, outcome: outcome.text };
-        Ok(Self { dispatcher, ordinal, description, hello })
+        Ok(Self { dispatcher, ordinal, description, pace: Pace::default(), hello })
     }
 
     pub(super) fn service(&self) -> &'static str {

@@ -10,7 +10,6 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::codec::Decoder;
@@ -21,7 +20,8 @@ use super::liveness::{Liveness, PONG_WITHIN, Verdict};
 use super::outgoing::{Outgoing, OutgoingFrame, Refusal};
 use super::output::Output;
 use super::pending::{Pending, Settled};
-use super::{Io, READ_BUFFER, Reader, TICK};
+use super::read::read;
+use super::{Io, Reader, TICK};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
 use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
@@ -273,8 +273,7 @@ impl Shared {
             if let Err(cause) = taken {
                 return cause;
             }
-            buffer.reserve(READ_BUFFER);
-            match reader.read_buf(&mut buffer).await {
+            match read(&mut reader, &mut buffer).await {
                 Ok(0) => return LostCause::Closed,
                 Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
                 Err(error) => return LostCause::Io(error),

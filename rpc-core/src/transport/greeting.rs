@@ -1,10 +1,10 @@
 //! The first words of a client's connection.
 
 use bytes::BytesMut;
-use tokio::io::AsyncReadExt;
 use tokio_util::codec::Decoder;
 
 use super::output::Output;
+use super::read::read;
 use super::{Io, Reader};
 use crate::protocol::Malformed;
 use crate::protocol::frame::{FrameDecoder, FrameError, Header, Kind, VERSION};
@@ -52,7 +52,7 @@ pub(super) async fn greet(io: Io, max_frame: u32) -> Result<Greeted, OpenError> 
         if let Some(frame) = decoder.decode(&mut buffer)? {
             break frame;
         }
-        if reader.read_buf(&mut buffer).await? == 0 {
+        if read(&mut reader, &mut buffer).await? == 0 {
             return Err(OpenError::Closed);
         }
     };

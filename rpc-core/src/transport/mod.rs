@@ -7,6 +7,7 @@ mod liveness;
 pub(crate) mod outgoing;
 pub(crate) mod output;
 pub(crate) mod pending;
+pub(crate) mod read;
 mod sink;
 
 use std::net::SocketAddr;
@@ -17,9 +18,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// How often deadlines are looked at while calls wait: a call ends at most this much, and a millisecond, after its deadline, and never
 /// before it. One timer a connection instead of one a call.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
-
-/// Room that a reader has for bytes to come.
-pub(crate) const READ_BUFFER: usize = 16 * 1024;
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;

@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 use super::Writer;
 
 /// A drained buffer larger than this is given back to the allocator.
-const KEPT_BUFFER: usize = 256 * 1024;
+const KEPT_BUFFER: usize = 64 * 1024;
 
 /// Pieces of one vectored write, at most.
 const MAX_SLICES: usize = 32;

@@ -1,6 +1,7 @@
 //! Encodes the values of one body.
 
 use std::any::{Any, type_name};
+use std::cell::Cell;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -8,8 +9,13 @@ use serde::Serialize;
 use super::{Codec, EncodeError};
 use crate::protocol::guard;
 
-/// Room for small arguments without growing.
-const INITIAL_CAPACITY: usize = 128;
+/// Longer bodies leave as they are; others are copied, so that what they were written into serves the next one.
+const COPIED_BELOW: usize = 4 * 1024;
+
+thread_local! {
+    /// What this thread's next body is written into.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Writes values one after another into one body.
 #[derive(Debug)]
@@ -23,7 +29,7 @@ impl Encoder {
     /// Starts an empty body.
     #[must_use]
     pub fn new(codec: Codec) -> Self {
-        Encoder { codec, body: Vec::with_capacity(INITIAL_CAPACITY), values: 0 }
+        Encoder { codec, body: SPARE.take(), values: 0 }
     }
 
     /// Appends `value`.
@@ -52,8 +58,14 @@ impl Encoder {
 
     /// The body.
     #[must_use]
-    pub fn finish(self) -> Bytes {
-        self.body.into()
+    pub fn finish(mut self) -> Bytes {
+        if self.body.len() >= COPIED_BELOW {
+            return self.body.into();
+        }
+        let body = Bytes::copy_from_slice(&self.body);
+        self.body.clear();
+        SPARE.set(self.body);
+        body
     }
 }
 

@@ -1,0 +1,81 @@
+//! Reading without a buffer for each connection that waits.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::ready;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+use super::Reader;
+
+/// What one read takes at most; also the size of the buffer that all connections of a thread share.
+const READ: usize = 16 * 1024;
+
+/// A buffer without content that is larger than this is given back to the allocator before it waits.
+const KEPT_BUFFER: usize = 4 * 1024;
+
+thread_local! {
+    static SHARED: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into());
+}
+
+/// Appends what one read brings to `buffer`; 0 if the stream has ended. Cancel safe.
+///
+/// A connection may wait long for its next bytes, and there are many of them: so what waits holds no room. The bytes are read into the
+/// thread's buffer and copied. Only the rest of a long frame, for which there is room, is read where it belongs.
+pub(crate) async fn read(reader: &mut Reader, buffer: &mut BytesMut) -> io::Result<usize> {
+    if buffer.capacity() - buffer.len() >= READ {
+        return reader.read_buf(buffer).await;
+    }
+    if buffer.is_empty() && buffer.capacity() > KEPT_BUFFER {
+        *buffer = BytesMut::new();
+    }
+    poll_fn(|cx| {
+        SHARED.with_borrow_mut(|shared| {
+            let mut read = ReadBuf::new(shared);
+            ready!(Pin::new(&mut *reader).poll_read(cx, &mut read))?;
+            buffer.extend_from_slice(read.filled());
+            Ok(read.filled().len()).into()
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn reads_append_and_then_say_that_the_stream_ended() {
+        let (near, mut far) = tokio::io::duplex(READ);
+        let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::from("a"));
+        far.write_all(b"bc").await.unwrap();
+        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 2);
+        drop(far);
+        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 0);
+        assert_eq!(buffer, "abc");
+    }
+
+    #[tokio::test]
+    async fn long_frames_are_read_where_they_belong() {
+        let (near, mut far) = tokio::io::duplex(2 * READ);
+        let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::with_capacity(2 * READ));
+        let place = buffer.as_ptr();
+        far.write_all(&[7; 2 * READ]).await.unwrap();
+        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 2 * READ);
+        assert_eq!((buffer.as_ptr(), buffer.len()), (place, 2 * READ));
+    }
+
+    #[tokio::test]
+    async fn a_buffer_that_waits_holds_little_room() {
+        let (near, mut far) = tokio::io::duplex(READ);
+        let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::with_capacity(KEPT_BUFFER + 1));
+        far.write_all(b"x").await.unwrap();
+        read(&mut reader, &mut buffer).await.unwrap();
+        assert!(buffer.capacity() <= 64, "{}", buffer.capacity());
+    }
+}

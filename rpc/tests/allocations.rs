@@ -1,0 +1,110 @@
+//! How often a call asks the allocator, on either side: pinned, so that more of it is seen.
+
+#![allow(unsafe_code, reason = "an allocator can only be written with it")]
+#![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::sync::mpsc;
+
+use rpc::{Client, RpcError, Server, rpc_service};
+use tokio::sync::oneshot;
+
+/// The system's allocator, which counts for each thread.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is passed on to the system's allocator, as it came; the counter is a plain cell that needs no allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[rpc_service]
+trait Numbers {
+    #[rpc(idempotent)]
+    async fn double(&self, number: u64) -> Result<u64, RpcError>;
+
+    /// How often this thread has allocated so far.
+    async fn allocations(&self) -> Result<u64, RpcError>;
+}
+
+struct Arithmetic;
+
+impl Numbers for Arithmetic {
+    async fn double(&self, number: u64) -> Result<u64, RpcError> {
+        Ok(number * 2)
+    }
+
+    async fn allocations(&self) -> Result<u64, RpcError> {
+        Ok(COUNT.get())
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Serves on a thread of its own until the sender is dropped.
+fn serve() -> (SocketAddr, oneshot::Sender<()>, std::thread::JoinHandle<()>) {
+    let (tell, told) = mpsc::channel();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        runtime().block_on(async move {
+            let numbers = NumbersDispatcher::new(Arithmetic);
+            let server = Server::builder().service(numbers).listen("127.0.0.1:0").start().await.unwrap();
+            tell.send(server.address()).unwrap();
+            let _dropped = stopped.await;
+        });
+    });
+    (told.recv().unwrap(), stop, thread)
+}
+
+/// Allocations per call of `calls` one after the other: of the client, and of the server.
+async fn per_call(numbers: &NumbersStub, calls: u32) -> (f64, f64) {
+    let (server, client) = (numbers.allocations().await.unwrap(), COUNT.get());
+    for number in 0..u64::from(calls) {
+        assert_eq!(numbers.double(number).await.unwrap(), number * 2);
+    }
+    let client = COUNT.get() - client;
+    let server = numbers.allocations().await.unwrap() - server;
+    (client as f64 / f64::from(calls), server as f64 / f64::from(calls))
+}
+
+#[test]
+fn a_call_allocates_no_more_than_this() {
+    let (address, stop, thread) = serve();
+    runtime().block_on(async {
+        for (fault, client_limit, server_limit) in [("failFast", 2.1, 2.1), ("failOver", 4.1, 2.1)] {
+            let client = Client::builder().registry(format!("direct://{address}")).fault(fault).build().unwrap();
+            let numbers: NumbersStub = client.stub().unwrap();
+            per_call(&numbers, 1_000).await;
+            let (client, server) = per_call(&numbers, 10_000).await;
+            println!("{fault}: {client:.2} allocations a call in the client, {server:.2} in the server");
+            assert!(client <= client_limit && server <= server_limit, "{fault}: {client:.2} {server:.2}");
+        }
+    });
+    drop(stop);
+    thread.join().unwrap();
+}
