@@ -1,4 +1,4 @@
-//! How often a call asks the allocator, on either side: pinned, so that more of it is seen.
+//! How often a call asks the allocator, and what a connection that waits holds: pinned, so that more of it is seen.
 
 #![allow(unsafe_code, reason = "an allocator can only be written with it")]
 #![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
@@ -16,23 +16,30 @@ struct Counting;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is passed on to the system's allocator, as it came; the counter is a plain cell that needs no allocation.
+fn count(allocations: u64, bytes: usize, freed: usize) {
+    COUNT.set(COUNT.get() + allocations);
+    LIVE.set(LIVE.get() + bytes as i64 - freed as i64);
+}
+
+// SAFETY: everything is passed on to the system's allocator, as it came; the counters are plain cells that need no allocation.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
+        count(1, layout.size(), 0);
         // SAFETY: the caller's promise is the one that is asked for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(0, 0, layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|count| count.set(count.get() + 1));
+        count(1, size, layout.size());
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -48,6 +55,9 @@ trait Numbers {
 
     /// How often this thread has allocated so far.
     async fn allocations(&self) -> Result<u64, RpcError>;
+
+    /// How many bytes this thread has allocated and not freed.
+    async fn live(&self) -> Result<i64, RpcError>;
 }
 
 struct Arithmetic;
@@ -59,6 +69,10 @@ impl Numbers for Arithmetic {
 
     async fn allocations(&self) -> Result<u64, RpcError> {
         Ok(COUNT.get())
+    }
+
+    async fn live(&self) -> Result<i64, RpcError> {
+        Ok(LIVE.get())
     }
 }
 
@@ -104,6 +118,35 @@ fn a_call_allocates_no_more_than_this() {
             println!("{fault}: {client:.2} allocations a call in the client, {server:.2} in the server");
             assert!(client <= client_limit && server <= server_limit, "{fault}: {client:.2} {server:.2}");
         }
+    });
+    drop(stop);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_connection_that_waits_holds_no_more_than_this() {
+    const CONNECTIONS: u32 = 200;
+    let (address, stop, thread) = serve();
+    runtime().block_on(async {
+        let connect = async || {
+            let client = Client::builder().registry(format!("direct://{address}")).build().unwrap();
+            let numbers: NumbersStub = client.stub().unwrap();
+            // It has seen work.
+            per_call(&numbers, 10).await;
+            numbers
+        };
+        let observer = connect().await;
+        let (server_before, client_before) = (observer.live().await.unwrap(), LIVE.get());
+        let mut kept = Vec::with_capacity(CONNECTIONS as usize);
+        for _ in 0..CONNECTIONS {
+            kept.push(connect().await);
+        }
+        let client = (LIVE.get() - client_before) / i64::from(CONNECTIONS);
+        let server = (observer.live().await.unwrap() - server_before) / i64::from(CONNECTIONS);
+        println!(
+            "a connection that waits: {client} bytes in the client, its own client included, {server} in the server"
+        );
+        assert!(client <= 16 * 1024 && server <= 4 * 1024, "{client} {server}");
     });
     drop(stop);
     thread.join().unwrap();
