@@ -5,13 +5,30 @@ use std::any::{Any, type_name};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Codec, EncodeError};
-use crate::protocol::guard;
+use super::{Codec, EncodeError, EncodeFailure};
+use crate::protocol::{guard, json};
 
 /// Room for small arguments without growing.
 const INITIAL_CAPACITY: usize = 128;
 
-/// Writes values one after another into one body.
+/// Encodes one value as a body.
+///
+/// # Errors
+///
+/// If the codec cannot carry the value.
+pub(crate) fn encode<T: Serialize + 'static>(codec: Codec, value: &T) -> Result<Bytes, EncodeError> {
+    let mut body = Vec::with_capacity(INITIAL_CAPACITY);
+    let written = match codec {
+        Codec::Bincode => bincode(value, &mut body),
+        Codec::Json => json::encode(value, &mut body),
+    };
+    match written {
+        Ok(()) => Ok(body.into()),
+        Err(failure) => Err(EncodeError::new(type_name::<T>(), failure)),
+    }
+}
+
+/// Writes the arguments of a method into one body.
 #[derive(Debug)]
 pub struct Encoder {
     codec: Codec,
@@ -34,10 +51,12 @@ impl Encoder {
     pub fn push<T: Serialize + 'static>(&mut self, value: &T) -> Result<(), EncodeError> {
         let start = self.body.len();
         self.values += 1;
-        let Codec::Bincode = self.codec;
-        let written = match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
-            Some(bytes) => guard::encode_bytes(bytes, &mut self.body),
-            None => guard::encode(value, &mut self.body),
+        let written = match self.codec {
+            Codec::Bincode => bincode(value, &mut self.body),
+            Codec::Json => {
+                self.body.push(if start == 0 { b'[' } else { b',' });
+                json::encode(value, &mut self.body)
+            }
         };
         written.map_err(|failure| {
             self.body.truncate(start);
@@ -52,8 +71,20 @@ impl Encoder {
 
     /// The body.
     #[must_use]
-    pub fn finish(self) -> Bytes {
+    pub fn finish(mut self) -> Bytes {
+        match self.codec {
+            Codec::Bincode => {}
+            Codec::Json if self.body.is_empty() => self.body.extend_from_slice(b"[]"),
+            Codec::Json => self.body.push(b']'),
+        }
         self.body.into()
+    }
+}
+
+fn bincode<T: Serialize + 'static>(value: &T, body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
+    match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
+        Some(bytes) => guard::encode_bytes(bytes, body),
+        None => guard::encode(value, body),
     }
 }
 
