@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
-use crate::protocol::codec::{Codec, EncodeError, Encoder};
+use crate::protocol::codec::{self, Codec, EncodeError};
 
 /// The hash key of `value`.
 ///
@@ -20,9 +20,7 @@ pub(crate) fn of<T: Serialize + 'static>(value: &T) -> Result<Bytes, EncodeError
     if let Ok(text) = value.serialize(Text) {
         return Ok(text.into());
     }
-    let mut encoder = Encoder::new(Codec::Bincode);
-    encoder.push(value)?;
-    Ok(encoder.finish())
+    codec::encode(Codec::Bincode, value)
 }
 
 /// Serializes values that have a plain text, and refuses all others.

@@ -82,7 +82,7 @@ impl Invocation {
         Self {
             service,
             ordinal,
-            codec: Codec::Bincode,
+            codec: Codec::default(),
             body: Bytes::new(),
             key: None,
             metadata: Metadata::default(),

@@ -47,7 +47,8 @@ impl CallOptions {
         self
     }
 
-    /// The key that decides where a load balancer by key sends the call; wins over the argument marked `#[rpc(hash)]`.
+    /// The key that decides where a load balancer by key sends the call; wins over the argument marked `#[rpc(hash)]`. Either
+    /// is the same key under every codec; without them the encoded arguments together are the key, which are others in JSON than in bincode.
     #[must_use]
     pub fn hash_key(mut self, key: impl Into<Bytes>) -> Self {
         self.hash_key = Some(key.into());

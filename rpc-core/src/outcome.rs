@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Executed, RpcError};
-use crate::protocol::codec::{Codec, DecodeError, Decoder, Encoder};
+use crate::protocol::codec::{self, Codec, DecodeError};
 use crate::protocol::message::Response;
 use crate::protocol::shape::{Shape, ShapeError};
 use crate::server::Answer;
@@ -41,22 +41,20 @@ where
     E: Serialize + DeserializeOwned + From<RpcError> + Send + 'static,
 {
     fn encode(self, codec: Codec) -> Answer {
-        let mut encoder = Encoder::new(codec);
         let encoded = match &self {
-            Ok(value) => encoder.push(value),
-            Err(error) => encoder.push(error),
+            Ok(value) => codec::encode(codec, value).map(Response::Ok),
+            Err(error) => codec::encode(codec, error).map(Response::Err),
         };
         match encoded {
-            Ok(()) if self.is_ok() => Answer(Response::Ok(encoder.finish())),
-            Ok(()) => Answer(Response::Err(encoder.finish())),
+            Ok(response) => Answer(response),
             Err(error) => Answer::status(StatusCode::Internal, format!("the answer cannot be encoded: {error}")),
         }
     }
 
     fn decode(codec: Codec, answer: &Result<Bytes, Bytes>) -> Result<Self, DecodeError> {
         match answer {
-            Ok(body) => decode(codec, body).map(Ok),
-            Err(body) => decode(codec, body).map(Err),
+            Ok(body) => codec::decode(codec, body).map(Ok),
+            Err(body) => codec::decode(codec, body).map(Err),
         }
     }
 
@@ -67,13 +65,6 @@ where
     fn shape() -> Result<Shape, ShapeError> {
         Shape::of_result::<T, E>()
     }
-}
-
-fn decode<T: DeserializeOwned + 'static>(codec: Codec, body: &[u8]) -> Result<T, DecodeError> {
-    let mut decoder = Decoder::new(codec, body);
-    let value = decoder.next()?;
-    decoder.finish()?;
-    Ok(value)
 }
 
 /// The outcome of a call whose reply cannot be decoded: it has run, and what it answered is lost.

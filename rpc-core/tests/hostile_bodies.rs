@@ -1,73 +1,26 @@
 //! Whatever bytes arrive: no panic, no abort, no allocation sized by a number that is merely claimed.
 
-#![allow(unsafe_code, reason = "a global allocator that counts cannot be written without")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use hostile::{Link, Tree, large_ones, peak};
 use rpc_core::Codec;
 use rpc_core::generated::{DecodeError, Decoder, Encoder};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
+mod hostile;
+
 const ROUNDS: usize = 100_000;
-/// What is a large allocation, in bytes.
-const LARGE: usize = 64 << 10;
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+type Rich = hostile::Rich<(u8, char)>;
 
-/// The system's allocator; counts what each thread holds.
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-    /// Allocations of at least [`LARGE`] bytes.
-    static LARGE_ONES: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count(change: isize) {
-    let held = HELD.get() + change;
-    HELD.set(held);
-    PEAK.set(PEAK.get().max(held));
-}
-
-// SAFETY: every call is passed on unchanged; counting neither allocates nor panics.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        LARGE_ONES.set(LARGE_ONES.get() + usize::from(layout.size() >= LARGE));
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-/// What `run` held at most.
-fn peak<R>(run: impl FnOnce() -> R) -> (R, usize) {
-    let before = HELD.get();
-    PEAK.set(before);
-    let result = run();
-    (result, (PEAK.get() - before) as usize)
-}
-
-/// How many large allocations `run` made; growing is one.
-fn large_ones<R>(run: impl FnOnce() -> R) -> (R, usize) {
-    let before = LARGE_ONES.get();
-    let result = run();
-    (result, LARGE_ONES.get() - before)
+fn rich() -> Rich {
+    hostile::rich((1, 'x'))
 }
 
 fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> Result<T, DecodeError> {
@@ -81,62 +34,6 @@ fn encode<T: Serialize + 'static>(value: &T) -> Bytes {
     let mut encoder = Encoder::new(Codec::Bincode);
     encoder.push(value).expect("the value is plain");
     encoder.finish()
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Tree {
-    Leaf,
-    Value(i64),
-    Pair(Box<Tree>, Box<Tree>),
-    Node { children: Vec<Tree>, name: Option<String> },
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Rich {
-    flag: bool,
-    letter: char,
-    small: (u8, i8, u16, i16),
-    large: (u64, i64, u128, i128),
-    real: (f32, f64),
-    text: String,
-    blob: Vec<u8>,
-    buffer: ByteBuf,
-    numbers: Vec<u64>,
-    nothings: Vec<()>,
-    words: HashMap<String, Vec<Option<i16>>>,
-    sorted: BTreeMap<(u8, char), BTreeSet<u32>>,
-    array: [u32; 5],
-    tree: Tree,
-    address: SocketAddr,
-    time: SystemTime,
-    elapsed: Duration,
-    result: Result<u8, String>,
-}
-
-fn rich() -> Rich {
-    Rich {
-        flag: true,
-        letter: '🦀',
-        small: (1, -1, 300, -300),
-        large: (u64::MAX, i64::MIN, 1 << 100, -5),
-        real: (1.5, -0.0),
-        text: "grün".into(),
-        blob: vec![1, 2, 3],
-        buffer: ByteBuf::from([4, 5]),
-        numbers: vec![1, 1 << 20, 1 << 40],
-        nothings: vec![(); 7],
-        words: HashMap::from([("a".into(), vec![None, Some(-3)])]),
-        sorted: BTreeMap::from([((1, 'x'), BTreeSet::from([70_000, 3]))]),
-        array: [1, 2, 3, 4, 500],
-        tree: Tree::Pair(
-            Box::new(Tree::Node { children: vec![Tree::Leaf, Tree::Value(-1)], name: Some("n".into()) }),
-            Box::new(Tree::Leaf),
-        ),
-        address: SocketAddr::from(([0, 0, 0, 0, 0, 0, 0, 1], 443)),
-        time: SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 5),
-        elapsed: Duration::from_millis(1_500),
-        result: Err("no".into()),
-    }
 }
 
 /// A length of `claimed` in bincode's longest form, and a few bytes behind it.
@@ -213,9 +110,6 @@ fn the_elements_of_all_sequences_of_a_body_are_counted_together() {
     assert!(decoder.next::<Vec<()>>().is_ok());
     assert!(decoder.next::<Vec<()>>().is_err());
 }
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Link(Option<Box<Link>>);
 
 #[test]
 fn deep_nesting_is_an_error_and_not_a_stack_overflow() {

@@ -239,7 +239,7 @@ async fn a_position_that_is_not_in_the_table_is_refused() {
         assert_eq!((code, message), (raw::UNKNOWN_METHOD, format!("this port has no method number {position}")));
     }
     let mut request = Frame::request(2, 0, &[40, 2]);
-    request.codec = 2;
+    request.codec = 3;
     let (code, message) = raw.ask(request).await.status().expect("a status");
     assert_eq!(code, raw::UNSUPPORTED_CODEC, "{message}");
     assert_eq!(raw.ask(Frame::request(3, welcome.position("add"), &[40, 2])).await.payload, [42]);

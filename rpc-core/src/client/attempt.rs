@@ -80,9 +80,9 @@ impl Core {
     /// What an answer means for the run; `None` if it is that there was none in time.
     fn meaning(&self, call: &Invocation, route: &Route, answer: Settled) -> Result<Option<Reply>, Failure> {
         match answer {
-            Settled::Response(Response::Ok(body)) => Ok(Some(Reply::answered(call.codec, Ok(body)))),
-            Settled::Response(Response::Err(body)) => Ok(Some(Reply::answered(call.codec, Err(body)))),
-            Settled::Response(Response::Status(status)) => Err(self.status(call, &status)),
+            Settled::Response(codec, Response::Ok(body)) => Ok(Some(Reply::answered(codec, Ok(body)))),
+            Settled::Response(codec, Response::Err(body)) => Ok(Some(Reply::answered(codec, Err(body)))),
+            Settled::Response(_, Response::Status(status)) => Err(self.status(call, &status)),
             Settled::Expired => Ok(None),
             Settled::Lost(Executed::No) => Err(Cause::from(Refusal::Lost).into()),
             Settled::Lost(executed) => {

@@ -17,7 +17,7 @@ use crate::registry::Discovery;
 use crate::registry_url::RegistryUrl;
 use crate::report::{CallReport, Observer};
 use crate::transport::connect::{Connect, Tcp};
-use crate::{BoxError, PluginConfig, Settings};
+use crate::{BoxError, Codec, PluginConfig, Settings};
 
 /// The load balancer that is used unless another is named.
 const DEFAULT_LOAD_BALANCER: &str = "roundRobin";
@@ -34,6 +34,7 @@ pub struct ClientBuilder {
     registry: Option<RegistryUrl>,
     load_balancer: PluginConfig,
     fault: PluginConfig,
+    codec: Codec,
     timeout: Duration,
     connect_timeout: Duration,
     max_frame: u32,
@@ -58,7 +59,7 @@ pub enum BuildError {
     /// A plugin is unknown or refuses its settings.
     #[error(transparent)]
     Plugin(#[from] ExtensionError),
-    /// A type of the service cannot travel.
+    /// A type of the service cannot travel in bincode.
     #[error("`{service}.{method}`: the {part} cannot travel")]
     Type {
         /// The service.
@@ -104,6 +105,7 @@ pub(super) struct Shared {
     pub(super) discovery: Arc<dyn Discovery>,
     load_balancer: PluginConfig,
     fault: PluginConfig,
+    pub(super) codec: Codec,
     pub(super) timeout: Duration,
     pub(super) max_frame: u32,
     pub(super) observer: Option<Observer>,
@@ -117,6 +119,7 @@ impl Default for ClientBuilder {
             registry: None,
             load_balancer: DEFAULT_LOAD_BALANCER.into(),
             fault: DEFAULT_FAULT.into(),
+            codec: Codec::default(),
             timeout: DEFAULT_TIMEOUT,
             connect_timeout: DEFAULT_CONNECT_TIMEOUT,
             max_frame: DEFAULT_MAX_FRAME,
@@ -143,6 +146,15 @@ impl ClientBuilder {
     /// The fault strategy, by key, with [settings](PluginConfig) if it shall have any. Default: `failFast`.
     pub fn fault(mut self, plugin: impl Into<PluginConfig>) -> Self {
         self.fault = plugin.into();
+        self
+    }
+
+    /// How arguments are encoded, and with them what is answered. Default: [`Codec::Bincode`].
+    ///
+    /// With [`Codec::Json`] types are not compared, and a stub is made of any: a method is called whatever the server's types are. (A server
+    /// takes both codecs, so what it offers must be fit for bincode.)
+    pub fn codec(mut self, codec: Codec) -> Self {
+        self.codec = codec;
         self
     }
 
@@ -213,6 +225,7 @@ impl ClientBuilder {
             discovery,
             load_balancer: self.load_balancer,
             fault: self.fault,
+            codec: self.codec,
             timeout: self.timeout,
             max_frame: self.max_frame,
             observer: self.observer,

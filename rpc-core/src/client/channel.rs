@@ -58,9 +58,10 @@ pub(super) struct Core {
 }
 
 /// A method's types as this side knows them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct MethodShape {
-    pub(super) fingerprints: (u64, u64),
+    /// `None` if they are not compared.
+    fingerprints: Option<(u64, u64)>,
     pub(super) arguments: String,
     pub(super) outcome: String,
 }
@@ -120,8 +121,9 @@ impl Channel {
             let message = format!("`{}`: the arguments cannot be encoded", self.core.name(ordinal));
             RpcError::with_code(Code::Codec, Executed::No, message).with_source(error)
         };
-        let mut encoder = Encoder::new(Codec::Bincode);
+        let mut encoder = Encoder::new(self.core.shared.codec);
         arguments.encode(&mut encoder).map_err(failed)?;
+        let no_arguments = encoder.values() == 0;
         let body = encoder.finish();
         if !self.core.balancer.uses_key() {
             return Ok((body, None));
@@ -129,7 +131,7 @@ impl Channel {
         let key = match (&self.options.hash_key, self.core.service.methods()[ordinal].hash_argument()) {
             (Some(key), _) => Some(key.clone()),
             (None, Some(position)) => arguments.hash_key(position).map_err(failed)?,
-            (None, None) => (!body.is_empty()).then(|| body.clone()),
+            (None, None) => (!no_arguments && !body.is_empty()).then(|| body.clone()),
         };
         Ok((body, key))
     }
@@ -137,6 +139,7 @@ impl Channel {
     fn invocation(&self, ordinal: usize, body: Bytes, key: Option<Bytes>) -> Invocation {
         let timeout = self.options.timeout.unwrap_or(self.core.shared.timeout);
         let mut call = Invocation {
+            codec: self.core.shared.codec,
             body,
             key,
             metadata: self.options.metadata.clone(),
@@ -161,7 +164,11 @@ impl fmt::Debug for Channel {
 
 impl Core {
     pub(super) fn new(service: &'static ServiceDescriptor, shared: Arc<Shared>) -> Result<Arc<Self>, BuildError> {
-        let shapes = (0..service.methods().len()).map(|ordinal| MethodShape::new(service, ordinal));
+        let shapes = (0..service.methods().len()).map(|ordinal| match shared.codec {
+            Codec::Bincode => MethodShape::new(service, ordinal),
+            // It names what it holds, so that types may differ, and be such as bincode cannot carry.
+            Codec::Json => Ok(MethodShape::default()),
+        });
         let shapes = shapes.collect::<Result<_, _>>()?;
         let balancer = shared.load_balancer()?;
         let fault = Some(shared.fault()?).filter(|fault| !fault.passes_through());
@@ -299,7 +306,12 @@ impl MethodShape {
         };
         let arguments = method.arguments_shape().map_err(refused("arguments"))?;
         let outcome = method.outcome_shape().map_err(refused("result"))?;
-        let fingerprints = (arguments.fingerprint(), outcome.fingerprint());
+        let fingerprints = Some((arguments.fingerprint(), outcome.fingerprint()));
         Ok(Self { fingerprints, arguments: arguments.text, outcome: outcome.text })
+    }
+
+    /// Whether a server whose types have these fingerprints may be called.
+    pub(super) fn fits(&self, theirs: (u64, u64)) -> bool {
+        self.fingerprints.is_none_or(|ours| ours == theirs)
     }
 }

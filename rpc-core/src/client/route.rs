@@ -148,7 +148,7 @@ impl Route {
         let place = |(method, ours): (&crate::Method, &MethodShape)| match offered.get(method.name()) {
             None if offered.is_empty() => Place::NoService,
             None => Place::NoMethod,
-            Some((theirs, number)) if ours.fingerprints == (theirs.arguments, theirs.outcome) => Place::At(*number),
+            Some((theirs, number)) if ours.fits((theirs.arguments, theirs.outcome)) => Place::At(*number),
             Some((_, number)) => Place::OtherTypes { number: *number, difference: OnceCell::new() },
         };
         let methods = service.methods().iter().zip(shapes).map(place).collect();
@@ -180,7 +180,7 @@ impl Route {
         let why = match question.await? {
             Settled::Description(Ok(theirs)) => return Ok(difference(ours, &theirs)),
             Settled::Description(Err(status)) => status.message().to_owned(),
-            Settled::Response(_) => "the server answered with something else".to_owned(),
+            Settled::Response(..) => "the server answered with something else".to_owned(),
             Settled::Expired => format!("no answer within {DESCRIBE_WITHIN:?}"),
             Settled::Lost(_) => "the connection ended".to_owned(),
         };

@@ -7,12 +7,12 @@ use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use tokio_util::codec::Decoder;
 
-use super::codec::{Codec, Encoder};
+use super::Malformed;
+use super::codec::{Codec, Encoder, encode};
 use super::frame::{Frame, FrameDecoder, Header, Kind};
 use super::hello::{ClientHello, ServerHello, TableEntry, Welcome};
 use super::message::{Description, RequestHead, Response, decode_question, encode_question};
 use super::shape::Shape;
-use super::{Malformed, codec};
 use crate::RpcError;
 use crate::context::Metadata;
 use crate::status::{Status, StatusCode};
@@ -108,7 +108,7 @@ fn reads<T: Debug + PartialEq + 'static>(
 fn written() -> Vec<(&'static str, Frame, Reads)> {
     let mut frames = vec![];
     let mut add = |name, header, payload: Bytes, reads| frames.push((name, Frame { header, payload }, reads));
-    let coded = |kind, flags, id| Header { kind, flags, codec: Codec::Bincode.id(), id };
+    let coded = |codec: Codec, kind, flags, id| Header { kind, flags, codec: codec.id(), id };
 
     let hello = ClientHello::new(8 << 20);
     add(
@@ -130,34 +130,48 @@ fn written() -> Vec<(&'static str, Frame, Reads)> {
 
     let customer =
         Customer { id: CustomerId(7), address: Some(Address { street: "Main".to_owned(), position: (1.5, -2.0) }) };
-    let arguments = body(|encoder| encoder.push(&customer).and_then(|()| encoder.push(&vec![1u32, 300])));
+    let arguments = |codec| {
+        let mut encoder = Encoder::new(codec);
+        encoder.push(&customer).and_then(|()| encoder.push(&vec![1u32, 300])).unwrap();
+        encoder.finish()
+    };
     let mut metadata = Metadata::default();
     metadata.insert("tenant".into(), "blue".into());
     let order = RequestHead { method: 0, time_left: Some(Duration::from_secs(3)), metadata };
-    let close = RequestHead { method: 1, time_left: None, metadata: Metadata::default() };
-    let requests =
-        [("request with time left and metadata", order, arguments, 1), ("request without", close, Bytes::new(), 2)];
-    for (name, head, arguments, id) in requests {
+    let plain = |method| RequestHead { method, time_left: None, metadata: Metadata::default() };
+    let requests = [
+        ("request with time left and metadata", Codec::Bincode, order, arguments(Codec::Bincode), 1),
+        ("request without", Codec::Bincode, plain(1), Bytes::new(), 2),
+        ("request in json", Codec::Json, plain(0), arguments(Codec::Json), 3),
+        ("request in json, without arguments", Codec::Json, plain(1), Encoder::new(Codec::Json).finish(), 4),
+    ];
+    for (name, codec, head, arguments, id) in requests {
         let mut payload = BytesMut::new();
         head.encode(&mut payload);
         payload.extend_from_slice(&arguments);
         add(
             name,
-            coded(Kind::Request, head.flags(), id),
+            coded(codec, Kind::Request, head.flags(), id),
             payload.freeze(),
             reads((head, arguments), RequestHead::decode),
         );
     }
 
     let state = State::Shipped { at: 1_000, label: vec![0xAA, 0xBB] };
+    let ok = |codec| Response::Ok(encode(codec, &state).unwrap());
+    let err = |codec| Response::Err(encode(codec, &RpcError::new("sold out")).unwrap());
+    let late = Response::Status(Status::new(StatusCode::DeadlineExceeded, "late"));
     let responses = [
-        ("response: ok", Response::Ok(body(|encoder| encoder.push(&state)))),
-        ("response: the service's own error", Response::Err(body(|encoder| encoder.push(&RpcError::new("sold out"))))),
-        ("response: status", Response::Status(Status::new(StatusCode::DeadlineExceeded, "late"))),
+        ("response: ok", Codec::Bincode, ok(Codec::Bincode), 1),
+        ("response: the service's own error", Codec::Bincode, err(Codec::Bincode), 1),
+        ("response: status", Codec::Bincode, late, 1),
+        ("response in json: ok", Codec::Json, ok(Codec::Json), 3),
+        ("response in json: the service's own error", Codec::Json, err(Codec::Json), 3),
+        ("response in json: ok, of `close`", Codec::Json, Response::Ok(encode(Codec::Json, &()).unwrap()), 4),
     ];
-    for (name, response) in responses {
+    for (name, codec, response, id) in responses {
         let (flags, payload) = response.clone().encode();
-        add(name, coded(Kind::Response, flags, 1), payload, reads(response, Response::decode));
+        add(name, coded(codec, Kind::Response, flags, id), payload, reads(response, Response::decode));
     }
 
     let bare = [
@@ -203,10 +217,4 @@ fn welcome() -> Welcome {
         instance: "shop-1".to_owned(),
         methods: vec![entry("order", order_shapes()), entry("close", close_shapes())],
     }
-}
-
-fn body(encode: impl FnOnce(&mut Encoder) -> Result<(), codec::EncodeError>) -> Bytes {
-    let mut encoder = Encoder::new(Codec::Bincode);
-    encode(&mut encoder).unwrap();
-    encoder.finish()
 }

@@ -266,7 +266,8 @@ impl Connection {
             return Err(unknown_method(head.method));
         };
         let Some(codec) = Codec::from_id(codec) else {
-            let message = format!("codec {codec} is not known; known: {} (bincode)", Codec::Bincode.id());
+            let known = format!("{} (bincode), {} (json)", Codec::Bincode.id(), Codec::Json.id());
+            let message = format!("codec {codec} is not known; known: {known}");
             return Err(Status::new(StatusCode::UnsupportedCodec, message));
         };
         let limit = self.server.max_in_flight;

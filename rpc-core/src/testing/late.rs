@@ -61,7 +61,7 @@ async fn ten_thousand_late_answers_are_counted_and_leave_nothing_behind() {
         }
     }
     let own = call(&connection, Duration::from_secs(1)).await.unwrap();
-    assert!(matches!(&own, Settled::Response(Response::Ok(body)) if **body == *b"\x03own"), "{own:?}");
+    assert!(matches!(&own, Settled::Response(_, Response::Ok(body)) if **body == *b"\x03own"), "{own:?}");
     let pending = connection.pending();
     assert_eq!((pending.len(), pending.late()), (0, ROUNDS * AT_ONCE));
     assert_eq!(pending.slots(), AT_ONCE as usize);

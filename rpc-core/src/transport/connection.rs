@@ -284,10 +284,14 @@ impl Shared {
     fn take(&self, frame: Frame, batch: &mut Batch) -> Result<(), LostCause> {
         let Frame { header: Header { kind, flags, codec, id }, payload } = frame;
         match kind {
-            Kind::Response if flags != message::STATUS && Codec::from_id(codec).is_none() => {
-                return Err(Malformed("a response in an unknown codec").into());
+            Kind::Response => {
+                let codec = match Codec::from_id(codec) {
+                    Some(codec) => codec,
+                    None if flags == message::STATUS => Codec::default(),
+                    None => return Err(Malformed("a response in an unknown codec").into()),
+                };
+                batch.answers.push((id, Settled::Response(codec, Response::decode(flags, payload)?)));
             }
-            Kind::Response => batch.answers.push((id, Settled::Response(Response::decode(flags, payload)?))),
             Kind::Describe => {
                 let description = match Response::decode(flags, payload)? {
                     Response::Status(status) => Err(status),

@@ -7,13 +7,15 @@ use tokio::time::Instant;
 
 use crate::error::Executed;
 use crate::lock::lock;
+use crate::protocol::codec::Codec;
 use crate::protocol::message::{Description, Response};
 use crate::status::Status;
 
 /// What ends a wait.
 #[derive(Debug)]
 pub(crate) enum Settled {
-    Response(Response),
+    /// And the codec of what is in it; it means nothing for a status.
+    Response(Codec, Response),
     Description(Result<Description, Status>),
     /// The deadline passed; the request may have been sent.
     Expired,
@@ -243,7 +245,7 @@ mod tests {
     }
 
     fn answer(text: &'static str) -> Settled {
-        Settled::Response(Response::Ok(Bytes::from_static(text.as_bytes())))
+        Settled::Response(Codec::Bincode, Response::Ok(Bytes::from_static(text.as_bytes())))
     }
 
     fn poll(pending: &Pending, id: u64) -> Poll<String> {

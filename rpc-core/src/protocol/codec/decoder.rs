@@ -4,22 +4,52 @@ use std::any::{Any, type_name};
 
 use serde::de::DeserializeOwned;
 
-use super::{Codec, DecodeError};
+use super::{Codec, DecodeError, DecodeFailure};
 use crate::protocol::guard::Guard;
+use crate::protocol::json::Text;
 
-/// Reads values one after another from one body, whose length the frame has already bounded.
+/// Decodes a body that is one value.
+///
+/// # Errors
+///
+/// If the bytes are no `T` or more than one, or pass a limit on depth or on the number of elements.
+pub(crate) fn decode<T: DeserializeOwned + 'static>(codec: Codec, body: &[u8]) -> Result<T, DecodeError> {
+    match codec {
+        Codec::Bincode => {
+            let mut decoder = Decoder::new(codec, body);
+            let value = decoder.next()?;
+            decoder.finish()?;
+            Ok(value)
+        }
+        Codec::Json => {
+            let mut text = Text::new(body);
+            text.whole().map_err(|failure| DecodeError::new(type_name::<T>(), text.position(), failure))
+        }
+    }
+}
+
+/// Reads the arguments of a method from one body, whose length the frame has already bounded.
 #[derive(Debug)]
 pub struct Decoder<'a> {
-    codec: Codec,
-    body: Guard<'a>,
+    body: Body<'a>,
     values: usize,
+}
+
+#[derive(Debug)]
+enum Body<'a> {
+    Bincode(Guard<'a>),
+    Json(Text<'a>),
 }
 
 impl<'a> Decoder<'a> {
     /// Starts at the first byte of `body`.
     #[must_use]
     pub fn new(codec: Codec, body: &'a [u8]) -> Self {
-        Decoder { codec, body: Guard::new(body), values: 0 }
+        let body = match codec {
+            Codec::Bincode => Body::Bincode(Guard::new(body)),
+            Codec::Json => Body::Json(Text::new(body)),
+        };
+        Decoder { body, values: 0 }
     }
 
     /// The next value.
@@ -30,8 +60,11 @@ impl<'a> Decoder<'a> {
     #[expect(clippy::should_implement_trait, reason = "each value has its own type")]
     pub fn next<T: DeserializeOwned + 'static>(&mut self) -> Result<T, DecodeError> {
         self.values += 1;
-        let Codec::Bincode = self.codec;
-        self.read().map_err(|failure| DecodeError::new(type_name::<T>(), self.body.position(), failure))
+        let read = match &mut self.body {
+            Body::Bincode(guard) => bincode(guard),
+            Body::Json(text) => text.element(),
+        };
+        read.map_err(|failure| DecodeError::new(type_name::<T>(), self.body.position(), failure))
     }
 
     /// How many values were asked for.
@@ -45,19 +78,31 @@ impl<'a> Decoder<'a> {
     ///
     /// If bytes are left over: the two sides disagree on the types.
     pub fn finish(mut self) -> Result<(), DecodeError> {
-        let position = self.body.position();
-        self.body.finish().map_err(|failure| DecodeError::new("body", position, failure))
+        let ended = match &mut self.body {
+            Body::Bincode(guard) => guard.finish(),
+            Body::Json(text) => text.finish(),
+        };
+        ended.map_err(|failure| DecodeError::new("body", self.body.position(), failure))
     }
+}
 
-    fn read<T: DeserializeOwned + 'static>(&mut self) -> Result<T, super::DecodeFailure> {
-        let mut slot: Option<T> = None;
-        if let Some(bytes) = (&mut slot as &mut dyn Any).downcast_mut::<Option<Vec<u8>>>() {
-            *bytes = Some(self.body.bytes()?.to_vec());
+impl Body<'_> {
+    fn position(&mut self) -> usize {
+        match self {
+            Self::Bincode(guard) => guard.position(),
+            Self::Json(text) => text.position(),
         }
-        match slot {
-            Some(value) => Ok(value),
-            None => T::deserialize(&mut self.body),
-        }
+    }
+}
+
+fn bincode<T: DeserializeOwned + 'static>(body: &mut Guard<'_>) -> Result<T, DecodeFailure> {
+    let mut slot: Option<T> = None;
+    if let Some(bytes) = (&mut slot as &mut dyn Any).downcast_mut::<Option<Vec<u8>>>() {
+        *bytes = Some(body.bytes()?.to_vec());
+    }
+    match slot {
+        Some(value) => Ok(value),
+        None => T::deserialize(body),
     }
 }
 

@@ -6,8 +6,8 @@ use std::cell::Cell;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Codec, EncodeError};
-use crate::protocol::guard;
+use super::{Codec, EncodeError, EncodeFailure};
+use crate::protocol::{guard, json};
 
 /// Longer bodies leave as they are; others are copied, so that what they were written into serves the next one.
 const COPIED_BELOW: usize = 4 * 1024;
@@ -17,7 +17,24 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Writes values one after another into one body.
+/// Encodes one value as a body.
+///
+/// # Errors
+///
+/// If the codec cannot carry the value.
+pub(crate) fn encode<T: Serialize + 'static>(codec: Codec, value: &T) -> Result<Bytes, EncodeError> {
+    let mut body = SPARE.take();
+    let written = match codec {
+        Codec::Bincode => bincode(value, &mut body),
+        Codec::Json => json::encode(value, &mut body),
+    };
+    match written {
+        Ok(()) => Ok(finished(body)),
+        Err(failure) => Err(EncodeError::new(type_name::<T>(), failure)),
+    }
+}
+
+/// Writes the arguments of a method into one body.
 #[derive(Debug)]
 pub struct Encoder {
     codec: Codec,
@@ -40,10 +57,12 @@ impl Encoder {
     pub fn push<T: Serialize + 'static>(&mut self, value: &T) -> Result<(), EncodeError> {
         let start = self.body.len();
         self.values += 1;
-        let Codec::Bincode = self.codec;
-        let written = match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
-            Some(bytes) => guard::encode_bytes(bytes, &mut self.body),
-            None => guard::encode(value, &mut self.body),
+        let written = match self.codec {
+            Codec::Bincode => bincode(value, &mut self.body),
+            Codec::Json => {
+                self.body.push(if start == 0 { b'[' } else { b',' });
+                json::encode(value, &mut self.body)
+            }
         };
         written.map_err(|failure| {
             self.body.truncate(start);
@@ -59,13 +78,30 @@ impl Encoder {
     /// The body.
     #[must_use]
     pub fn finish(mut self) -> Bytes {
-        if self.body.len() >= COPIED_BELOW {
-            return self.body.into();
+        match self.codec {
+            Codec::Bincode => {}
+            Codec::Json if self.body.is_empty() => self.body.extend_from_slice(b"[]"),
+            Codec::Json => self.body.push(b']'),
         }
-        let body = Bytes::copy_from_slice(&self.body);
-        self.body.clear();
-        SPARE.set(self.body);
-        body
+        finished(self.body)
+    }
+}
+
+/// The body, and what it was written into for the next one.
+fn finished(mut written: Vec<u8>) -> Bytes {
+    if written.len() >= COPIED_BELOW {
+        return written.into();
+    }
+    let body = Bytes::copy_from_slice(&written);
+    written.clear();
+    SPARE.set(written);
+    body
+}
+
+fn bincode<T: Serialize + 'static>(value: &T, body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
+    match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
+        Some(bytes) => guard::encode_bytes(bytes, body),
+        None => guard::encode(value, body),
     }
 }
 

@@ -72,6 +72,12 @@ pub(in crate::protocol) enum EncodeReason {
     Count { name: &'static str, declared: usize, written: usize },
     #[error("it is nested deeper than {limit} levels")]
     Depth { limit: usize },
+    #[error("{number} is no number in json")]
+    NotFinite { number: f64 },
+    #[error("a key of a map is neither text, number nor boolean; json has no others")]
+    Key,
+    #[error("json writes `Some` of what is null like `None`; use an enum")]
+    SomeNull,
     #[error("{0}")]
     Custom(Box<str>),
 }

@@ -1,10 +1,10 @@
 //! Values to bytes and back.
 //!
-//! A body holds values one after another, without separators: several values are encoded as a tuple of them would be.
-//! Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed: nesting is limited to 128
-//! levels, and the elements of all sequences and maps of a body together to the body's bytes and 4,096 more.
+//! A body is one value, or the arguments of a method: one after another without separators in bincode, as a tuple of them would be; an array in
+//! JSON. Whatever bytes arrive, decoding neither panics nor allocates by a number that is merely claimed: a body nests at most 128 levels,
+//! and the elements of all its sequences and maps together are at most its bytes and 4,096 more.
 //!
-//! `Vec<u8>` as a whole value moves in one copy. Within another type serde hands it over byte by byte; `bytes::Bytes` and
+//! In bincode `Vec<u8>` as a whole value moves in one copy. Within another type serde hands it over byte by byte; `bytes::Bytes` and
 //! `serde_bytes` are fast there too, and their encoding is the same.
 
 mod decoder;
@@ -12,18 +12,34 @@ mod encoder;
 mod error;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod golden_json;
+
+use serde::{Deserialize, Serialize};
 
 pub use decoder::Decoder;
+pub(crate) use decoder::decode;
 pub use encoder::Encoder;
+pub(crate) use encoder::encode;
 pub use error::{DecodeError, EncodeError};
 pub(in crate::protocol) use error::{DecodeFailure, DecodeReason, EncodeFailure, EncodeReason};
 
 /// The encodings a body can have. A closed set: open codecs would put erased serde into every signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// A client chooses one for what it sends ([`ClientBuilder::codec`](crate::ClientBuilder::codec)); a server takes all, and answers in that of
+/// the request. In configuration they are `bincode` and `json`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Codec {
-    /// bincode 2, `standard()` configuration: compact, without a schema.
+    /// bincode 2, `standard()` configuration: compact, without a schema. Both sides compare their types before the first call.
+    #[default]
     Bincode,
+    /// JSON, for people and scripts. Types are not compared: what does not fit is found when it is read, and an error then.
+    ///
+    /// A call fails rather than let a value arrive as another: `NaN` and infinities, which JSON does not have; `Some(None)`, `Some(())` and the
+    /// like, which would arrive as `None`; maps whose keys are neither text, numbers nor booleans. Bytes are arrays of numbers.
+    Json,
 }
 
 impl Codec {
@@ -32,6 +48,7 @@ impl Codec {
     pub const fn id(self) -> u8 {
         match self {
             Codec::Bincode => 1,
+            Codec::Json => 2,
         }
     }
 
@@ -40,6 +57,7 @@ impl Codec {
     pub const fn from_id(id: u8) -> Option<Codec> {
         match id {
             1 => Some(Codec::Bincode),
+            2 => Some(Codec::Json),
             _ => None,
         }
     }
@@ -51,8 +69,15 @@ mod tests {
 
     #[test]
     fn the_id_names_the_codec() {
-        assert_eq!(Codec::Bincode.id(), 1);
-        assert_eq!(Codec::from_id(1), Some(Codec::Bincode));
-        assert_eq!((Codec::from_id(0), Codec::from_id(2)), (None, None));
+        assert_eq!((Codec::Bincode.id(), Codec::Json.id()), (1, 2));
+        assert_eq!((Codec::from_id(1), Codec::from_id(2)), (Some(Codec::Bincode), Some(Codec::Json)));
+        assert_eq!((Codec::from_id(0), Codec::from_id(3)), (None, None));
+    }
+
+    #[test]
+    fn a_configuration_names_the_codec_in_small_letters() {
+        let named = serde_json::from_str::<[Codec; 2]>(r#"["bincode", "json"]"#);
+        assert_eq!(named.unwrap(), [Codec::Bincode, Codec::Json]);
+        assert!(serde_json::from_str::<Codec>(r#""JSON""#).is_err());
     }
 }
