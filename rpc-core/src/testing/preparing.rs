@@ -13,11 +13,11 @@ use crate::{BoxError, Client, Settings, register};
 
 const INSTANCES: usize = 300;
 const CALLERS: usize = 64;
-const CHANGES: usize = 5;
+const CHANGES: usize = 2;
 /// How long preparing keeps a thread busy.
-const PREPARING: Duration = Duration::from_millis(200);
-/// Ten times what a call may take; half of what it takes to wait for a list.
-const WAITS_AT_MOST: Duration = Duration::from_millis(100);
+const PREPARING: Duration = Duration::from_secs(1);
+/// Much longer than a call takes, be the machine busy; half of what it takes to wait for a list.
+const WAITS_AT_MOST: Duration = Duration::from_millis(500);
 
 /// How many lists were prepared; one test uses it.
 static PREPARED: AtomicUsize = AtomicUsize::new(0);
