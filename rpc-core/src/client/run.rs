@@ -14,7 +14,7 @@ use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::{Reply, Run};
 use crate::invocation::{Invocation, Tried};
-use crate::loadbalancer::PickContext;
+use crate::loadbalancer::{PickContext, Picker};
 use crate::lock::lock;
 use crate::report::Step;
 
@@ -40,6 +40,10 @@ impl Passed {
     fn is_new(&self, link: &Link) -> bool {
         self.links.is_empty() || !self.links.contains(&link.number)
     }
+
+    fn may_take(&self, link: &Link, call: &Invocation) -> bool {
+        self.is_new(link) && link.admits(call.ordinal)
+    }
 }
 
 impl Run for Core {
@@ -58,11 +62,18 @@ impl Core {
         let run = call.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let mut snapshot = self.snapshot(call).await?;
         let mut passed = Passed::default();
+        let mut looked_again = false;
         loop {
-            let Some(position) = choose(&snapshot, call, &mut passed) else {
+            let picker = &*snapshot.pickers[self.policies.of(call.ordinal).balancer];
+            let choice = Choice { snapshot: &snapshot, picker, call };
+            let Some(position) = choice.choose(&mut passed) else {
                 // The list may have become another meanwhile, as when the only provider is replaced.
                 match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
                     Some(newer) => snapshot = newer,
+                    // All were full, and now one is not.
+                    None if !looked_again && snapshot.links.iter().any(|link| passed.may_take(link, call)) => {
+                        looked_again = true;
+                    }
                     None => {
                         // Nothing was waited for: a caller that tries on without a pause must not keep its thread from all else.
                         tokio::task::coop::consume_budget().await;
@@ -124,48 +135,57 @@ impl Core {
     }
 }
 
-/// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
-/// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-fn choose(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> Option<usize> {
-    let tried = lock(&call.tried).clone();
-    let position = choose_untried(snapshot, call, passed, &tried);
-    let (last @ Some(_), None) = (tried.last(), position) else {
-        return position;
-    };
-    *lock(&call.tried) = Tried::default();
-    // The last one that failed is the last to be asked again.
-    choose_untried(snapshot, call, passed, &last.into())
-        .or_else(|| choose_untried(snapshot, call, passed, &Tried::default()))
+/// What an instance is chosen by.
+struct Choice<'a> {
+    snapshot: &'a Snapshot,
+    picker: &'a dyn Picker,
+    call: &'a Invocation,
 }
 
-fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed, tried: &Tried) -> Option<usize> {
-    let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.number);
-    let admits = |position: usize| is_new(&snapshot.links[position]) && snapshot.links[position].admits(call.ordinal);
-    if let Some(position) = pick(snapshot, call, &admits) {
-        return Some(position);
+impl Choice<'_> {
+    /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
+    /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
+    fn choose(&self, passed: &mut Passed) -> Option<usize> {
+        let tried = lock(&self.call.tried).clone();
+        let position = self.untried(passed, &tried);
+        let (last @ Some(_), None) = (tried.last(), position) else {
+            return position;
+        };
+        *lock(&self.call.tried) = Tried::default();
+        // The last one that failed is the last to be asked again.
+        self.untried(passed, &last.into()).or_else(|| self.untried(passed, &Tried::default()))
     }
-    if passed.forgiven == MAX_FORGIVEN {
-        return None;
-    }
-    let forgives = |position: usize| is_new(&snapshot.links[position]) && !snapshot.links[position].is_open();
-    let position = pick(snapshot, call, &forgives)?;
-    passed.forgiven += 1;
-    Some(position)
-}
 
-/// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
-fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let count = snapshot.endpoints.len();
-    // A picker returns what it was last told is admitted; only one that does not costs a second look.
-    let admitted = Cell::new(None);
-    let asks = |position: usize| {
-        let admits = position < count && admits(position);
-        admitted.set(admits.then_some(position));
-        admits
-    };
-    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks))?;
-    let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
-    if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
+    fn untried(&self, passed: &mut Passed, tried: &Tried) -> Option<usize> {
+        let links = &self.snapshot.links;
+        let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.number);
+        let admits = |position: usize| is_new(&links[position]) && links[position].admits(self.call.ordinal);
+        if let Some(position) = self.pick(&admits) {
+            return Some(position);
+        }
+        if passed.forgiven == MAX_FORGIVEN {
+            return None;
+        }
+        let forgives = |position: usize| is_new(&links[position]) && !links[position].is_open();
+        let position = self.pick(&forgives)?;
+        passed.forgiven += 1;
+        Some(position)
+    }
+
+    /// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
+    fn pick(&self, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let count = self.snapshot.endpoints.len();
+        // A picker returns what it was last told is admitted; only one that does not costs a second look.
+        let admitted = Cell::new(None);
+        let asks = |position: usize| {
+            let admits = position < count && admits(position);
+            admitted.set(admits.then_some(position));
+            admits
+        };
+        let picked = self.picker.pick(&PickContext::new(self.call.key.as_deref(), &asks))?;
+        let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
+        if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
+    }
 }
 
 fn record(call: &Invocation, step: Step) {
