@@ -46,6 +46,13 @@ impl Stage {
     pub(crate) fn take(&mut self, id: &str) -> anyhow::Result<Server> {
         self.servers.remove(id).with_context(|| format!("{id} does not run"))
     }
+
+    /// Shuts all providers down.
+    pub(crate) async fn clear(&mut self) {
+        for server in std::mem::take(&mut self.servers).into_values() {
+            server.shutdown().await;
+        }
+    }
 }
 
 /// A client of the registry, to be configured further.
