@@ -28,7 +28,7 @@ pub(super) async fn put(
     mut seen: i64,
 ) -> Result<i64, Failure> {
     let ServiceInstance { service, id, address, .. } = instance;
-    let value = value::write(instance).map_err(|source| Failure::Unwritable {
+    let value = crate::value::write(instance).map_err(|source| Failure::Unwritable {
         service: service.clone(),
         id: id.clone(),
         source: source.into(),

@@ -37,8 +37,9 @@ use connection::Connection;
 use keeper::Keeper;
 use registration::Announced;
 use service::Service;
-use value::Reader;
 use watch::Watch;
+
+use crate::value::Reader;
 
 /// A registry in etcd: `etcd://host:port,host:port/namespace?leaseTtl=15`.
 ///

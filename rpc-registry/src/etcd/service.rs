@@ -6,7 +6,8 @@ use etcd_client::GetOptions;
 
 use super::connection::Connection;
 use super::error::Failure;
-use super::value::{Instances, Reader};
+use super::value::{self, Instances};
+use crate::value::Reader;
 
 /// The largest answer that is accepted: some ten thousand instances.
 pub(super) const MAX_ANSWER: usize = 64 << 20;
@@ -34,6 +35,6 @@ impl Service {
         };
         let answer = self.connection.ask("list the instances of a service", get).await?;
         let revision = answer.header().map_or(0, |header| header.revision());
-        Ok((self.reader.read_all(&self.name, &self.prefix, answer.kvs()), revision))
+        Ok((value::read_all(&self.reader, &self.name, &self.prefix, answer.kvs()), revision))
     }
 }

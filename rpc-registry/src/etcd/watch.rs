@@ -11,7 +11,7 @@ use super::error::Failure;
 use super::key;
 use super::pause::Pauses;
 use super::service::{MAX_ANSWER, Service};
-use super::value::Instances;
+use super::value::{self, Instances};
 
 /// A stream that ends sooner than this was not good for much; the next is not opened at once.
 const GOOD: Duration = Duration::from_secs(5);
@@ -133,7 +133,7 @@ impl Open {
                 self.instances.remove(id);
             }
             if event.event_type() == EventType::Put {
-                self.instances.extend(reader.read(name, prefix, entry));
+                self.instances.extend(value::read(reader, name, prefix, entry));
             }
         }
         !response.events().is_empty()

@@ -1,0 +1,44 @@
+//! What can go wrong with a directory.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Why something could not be done.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("cannot {what} `{}`; {}", path.display(), advice(source.kind()))]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("`{}` {fault}; remove it, or name another directory: `file:///absolute/dir`", path.display())]
+    NotOwn { path: PathBuf, fault: &'static str },
+    #[error("the {0} is empty; give it one")]
+    Empty(&'static str),
+    #[error("instance `{id}` of service `{service}` cannot be written as JSON")]
+    Unwritable { service: String, id: String, source: serde_json::Error },
+    #[error("instance `{id}` of service `{service}` is not announced by this registration any more; register it again")]
+    NotOurs { service: String, id: String },
+    #[error("cannot keep a locked file in `{}`: others lock or remove it each time; let only rpc programs use the directory", .0.display())]
+    Contended(PathBuf),
+    #[error("the runtime is ending")]
+    Ending,
+}
+
+impl Failure {
+    /// What failed at a path, to be given what the system says.
+    pub(super) fn at(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { what, path: path.to_owned(), source }
+    }
+}
+
+/// What to do about what the system says.
+fn advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::PermissionDenied => "allow this user to, or name another directory",
+        ErrorKind::ReadOnlyFilesystem => "nothing can be written there, name another directory",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another directory",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "something else is in the way, name another directory",
+        ErrorKind::NotFound => "somebody removed the directory, register again",
+        ErrorKind::InvalidFilename => "the system does not take such a name, give the service a shorter one",
+        ErrorKind::Unsupported => "its file system cannot do that, name a directory on a local one",
+        _ => "see what the system says, or name another directory",
+    }
+}
