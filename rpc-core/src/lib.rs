@@ -27,6 +27,7 @@ mod invocation;
 mod lock;
 mod options;
 mod plugin_config;
+mod registry_config;
 mod registry_url;
 mod report;
 mod settings;
@@ -42,6 +43,7 @@ mod outcome;
 
 // The runtime.
 mod client;
+mod config;
 mod discovery;
 mod protocol;
 mod server;
@@ -54,6 +56,7 @@ use std::error::Error;
 use std::pin::Pin;
 
 pub use client::{BuildError, Client, ClientBuilder};
+pub use config::{Config, ConfigError, Policy};
 pub use context::{Context, Metadata};
 pub use discovery::{Change, Changes, Instances, Source};
 pub use error::{Code, Executed, RpcError};
@@ -61,8 +64,9 @@ pub use instance::ServiceInstance;
 pub use invocation::Invocation;
 pub use method::Method;
 pub use options::CallOptions;
-pub use plugin_config::PluginConfig;
+pub use plugin_config::{PluginConfig, PluginError};
 pub use protocol::codec::Codec;
+pub use registry_config::RegistryConfig;
 pub use report::{CallReport, Step};
 pub use server::{Server, ServerBuilder, Signals, StartError};
 pub use settings::Settings;

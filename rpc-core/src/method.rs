@@ -8,6 +8,7 @@ use crate::protocol::shape::{Shape, ShapeError};
 #[derive(Debug)]
 pub struct ServiceDescriptor {
     name: &'static str,
+    declared: &'static str,
     methods: &'static [Method],
 }
 
@@ -15,7 +16,14 @@ impl ServiceDescriptor {
     /// A service of this name.
     #[must_use]
     pub const fn new(name: &'static str, methods: &'static [Method]) -> Self {
-        Self { name, methods }
+        Self { name, declared: name, methods }
+    }
+
+    /// The same service, whose trait is called `name`.
+    #[must_use]
+    pub const fn declared_as(mut self, name: &'static str) -> Self {
+        self.declared = name;
+        self
     }
 
     /// The name that both sides use.
@@ -24,11 +32,27 @@ impl ServiceDescriptor {
         self.name
     }
 
+    /// The name of the trait, by which configurations know it.
+    pub(crate) const fn declared(&self) -> &'static str {
+        self.declared
+    }
+
     /// The methods; a method's position is its ordinal.
     #[must_use]
     pub const fn methods(&self) -> &'static [Method] {
         self.methods
     }
+}
+
+/// A service that is part of the program; generated code submits one for each.
+#[derive(Debug)]
+pub struct Linked(pub &'static ServiceDescriptor);
+
+inventory::collect!(Linked);
+
+/// The services that are part of the program.
+pub(crate) fn linked() -> impl Iterator<Item = &'static ServiceDescriptor> {
+    inventory::iter::<Linked>().map(|Linked(service)| *service)
 }
 
 /// The types of a method. Generated code has a type for each method that implements it, and passes that instead of the

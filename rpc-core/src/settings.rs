@@ -12,9 +12,6 @@ use thiserror::Error;
 
 use crate::BoxError;
 
-/// The setting that holds the whole text of a URL.
-const URL: &str = "url";
-
 /// The settings of one plugin: names and values of any shape, which the plugin turns into its own type with
 /// [`parse`](Self::parse).
 ///
@@ -42,6 +39,9 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The setting that holds the whole text of a URL.
+    pub(crate) const URL: &str = "url";
+
     /// Splits a URL into the key of the plugin, which is the scheme, and its settings, which are `url`, the whole text.
     ///
     /// # Errors
@@ -59,25 +59,29 @@ impl Settings {
     pub fn from_url(url: &str) -> Result<(&str, Self), BoxError> {
         let (key, _) =
             url.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(|| NotAUrl { text: url.into() })?;
-        let entries = Map::from_iter([(URL.into(), url.into())]);
+        let entries = Map::from_iter([(Self::URL.into(), url.into())]);
         Ok((key, Self { entries }))
     }
 
-    /// Takes the settings from any type that serializes to a table: a map or a struct.
+    /// Takes the settings from any type that serializes to a table: a map or a struct. What is `None` in it is left out.
     ///
     /// # Errors
     ///
     /// When `table` is not one, or cannot be serialized.
     pub fn from_table(table: &impl Serialize) -> Result<Self, BoxError> {
         match serde_json::to_value(table)? {
-            Value::Object(entries) => Ok(Self { entries }),
+            Value::Object(entries) => Ok(entries.into_iter().filter(|(_, value)| !value.is_null()).collect()),
             _ => Err(NotATable.into()),
         }
     }
 
-    /// The same settings with one more; one of that name is replaced.
+    /// The same settings with one more; one of that name is replaced, by `None` with nothing.
     pub(crate) fn with(mut self, name: String, value: impl Serialize) -> Result<Self, Unwritable> {
         match serde_json::to_value(value) {
+            Ok(Value::Null) => {
+                self.entries.remove(&name);
+                Ok(self)
+            }
             Ok(value) => {
                 self.entries.insert(name, value);
                 Ok(self)
@@ -86,9 +90,14 @@ impl Settings {
         }
     }
 
+    /// Names and values, by name.
+    pub(crate) fn entries(&self) -> &Map<String, Value> {
+        &self.entries
+    }
+
     /// The URL these settings came from, if it was one.
     pub fn url(&self) -> Option<&str> {
-        self.entries.get(URL)?.as_str()
+        self.entries.get(Self::URL)?.as_str()
     }
 
     /// Reads the settings as the plugin's own type, which should be marked `#[serde(deny_unknown_fields)]`, so that a
@@ -115,6 +124,12 @@ impl Settings {
             Some(name) => Invalid { name: name.clone(), source }.into(),
             None => Incomplete { source }.into(),
         })
+    }
+}
+
+impl FromIterator<(String, Value)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
+        Self { entries: entries.into_iter().collect() }
     }
 }
 
@@ -214,6 +229,13 @@ mod tests {
         assert_eq!(settings, json(r#"{"retries":2}"#));
         let error = Settings::from_table(&["retries"]).unwrap_err();
         assert_eq!(error.to_string(), "settings are not a table; give each value a name");
+    }
+
+    #[test]
+    fn what_is_none_is_no_setting() {
+        let settings = Settings::from_table(&HashMap::from([("retries", Some(2)), ("pauseMs", None)])).unwrap();
+        assert_eq!(settings, json(r#"{"retries":2}"#));
+        assert_eq!(settings.with("retries".into(), None::<u8>).unwrap(), Settings::default());
     }
 
     #[test]

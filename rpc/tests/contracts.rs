@@ -8,9 +8,10 @@ use std::{
 
 /// Modules of rpc-core that may name each other: the runtime, and what generated code is made of. All others are contracts, which may
 /// not name them.
-const RUNTIME: [&str; 11] = [
+const RUNTIME: [&str; 12] = [
     "arguments",
     "client",
+    "config",
     "discovery",
     "generated",
     "hash_key",
@@ -23,7 +24,7 @@ const RUNTIME: [&str; 11] = [
 ];
 
 /// Modules of rpc-core that no contract may name.
-const HIDDEN_FROM_CONTRACTS: [&str; 4] = ["client", "protocol", "server", "transport"];
+const HIDDEN_FROM_CONTRACTS: [&str; 5] = ["client", "config", "protocol", "server", "transport"];
 
 #[test]
 fn contracts_do_not_name_the_runtime() -> anyhow::Result<()> {

@@ -301,7 +301,7 @@ async fn a_bad_setting_is_refused_when_the_client_is_built() {
     let client = || Client::builder().registry("direct://127.0.0.1:1");
     for (name, value) in HashMap::from([("retries", "-1"), ("attemptTimeoutMs", "soon"), ("retrys", "2")]) {
         let error = client().fault(PluginConfig::new("failOver").with(name, value)).build().unwrap_err();
-        assert_eq!(error.to_string(), "fault strategy `failOver` refuses its settings");
+        assert_eq!(error.to_string(), "`client.fault`: fault strategy `failOver` refuses its settings");
         assert_eq!(error.source().unwrap().to_string(), format!("setting `{name}` is not accepted"));
     }
 }

@@ -39,7 +39,7 @@ impl Core {
         within: Option<Duration>,
     ) -> Result<Reply, Failure> {
         // Without a strategy there is no other run, and nothing to keep in mind.
-        if self.fault.is_none() {
+        if self.policies.of(call.ordinal).fault.is_none() {
             return self.exchange(link, call, within).await;
         }
         // Before the outcome is known: a strategy may drop this run at any time, and the next shall begin elsewhere.

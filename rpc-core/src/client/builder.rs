@@ -5,39 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Client;
+use super::check::check;
 use super::pool::Pool;
+use crate::config::{ClientConfig, Millis};
 use crate::discovery::Refresh;
 use crate::error::with_sources;
-use crate::extension::{self, ExtensionError};
-use crate::fault::FaultStrategy;
-use crate::loadbalancer::LoadBalancer;
-use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
-use crate::protocol::frame::DEFAULT_MAX_FRAME;
+use crate::extension;
 use crate::registry::Discovery;
-use crate::registry_url::RegistryUrl;
 use crate::report::{CallReport, Observer};
 use crate::transport::connect::{Connect, Tcp};
-use crate::{BoxError, PluginConfig, Settings};
-
-/// The load balancer that is used unless another is named.
-const DEFAULT_LOAD_BALANCER: &str = "roundRobin";
-/// The fault strategy that is used unless another is named.
-const DEFAULT_FAULT: &str = "failFast";
-/// How long connecting may take, the exchange of hellos included, unless it is told otherwise. Below the second after which TCP repeats
-/// its first packet: another instance answers sooner.
-const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+use crate::{BoxError, PluginConfig, PluginError, Policy, RegistryConfig};
 
 /// Configures a [`Client`].
 #[derive(Debug)]
 #[must_use = "a client is made by `build`"]
 pub struct ClientBuilder {
-    registry: Option<RegistryUrl>,
-    load_balancer: PluginConfig,
-    fault: PluginConfig,
-    timeout: Duration,
-    connect_timeout: Duration,
-    max_frame: u32,
-    refresh: Refresh,
+    registry: Option<RegistryConfig>,
+    config: ClientConfig,
     observer: Option<Observer>,
     connect: Arc<dyn Connect>,
 }
@@ -47,17 +31,36 @@ pub struct ClientBuilder {
 #[non_exhaustive]
 pub enum BuildError {
     /// No registry was named.
-    #[error("no registry is named; name one with `ClientBuilder::registry`, such as `direct://localhost:9000`; registered: {}", .0.join(", "))]
+    #[error("no registry is named; name one with `ClientBuilder::registry`, as `registry` in the configuration or as `RPC_REGISTRY`, such as `direct://localhost:9000`; registered: {}", .0.join(", "))]
     NoRegistry(Vec<&'static str>),
-    /// The registry's URL is none.
-    #[error("the registry cannot be told from its url")]
-    Url(#[source] BoxError),
-    /// A time is zero, in which nothing can be done.
-    #[error("{0} is zero; give it some time, or leave it to its default")]
-    NoTime(&'static str),
+    /// A time or a size is zero, in which nothing can be done.
+    #[error("`{0}` is 0; give it 1 or more, or leave it to its default")]
+    Zero(String),
     /// A plugin is unknown or refuses its settings.
     #[error(transparent)]
-    Plugin(#[from] ExtensionError),
+    Plugin(#[from] PluginError),
+    /// Something is said for a service that is not part of the program.
+    #[error("`client.services.{asked}`: there is no service `{asked}` in this program;{} there are: {}", meant(.nearest), .services.join(", "))]
+    UnknownService {
+        /// The name that is no service's trait.
+        asked: String,
+        /// The trait that is written almost like it, or whose service is called so.
+        nearest: Option<&'static str>,
+        /// The traits of all services in the program, sorted.
+        services: Vec<&'static str>,
+    },
+    /// Something is said for a method that its service does not have.
+    #[error("`client.services.{service}.methods.{asked}`: service `{service}` has no method `{asked}`;{} it has: {}", meant(.nearest), .methods.join(", "))]
+    UnknownMethod {
+        /// The name of the service's trait.
+        service: String,
+        /// The name that is no method's.
+        asked: String,
+        /// The method that is written almost like it.
+        nearest: Option<&'static str>,
+        /// All methods of the service.
+        methods: Vec<&'static str>,
+    },
     /// A type of the service cannot travel.
     #[error("`{service}.{method}`: the {part} cannot travel")]
     Type {
@@ -97,15 +100,16 @@ impl fmt::Debug for BuildError {
     }
 }
 
+fn meant(nearest: &Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" did you mean `{name}`?"))
+}
+
 /// What all channels of a client share.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) registry: RegistryUrl,
+    pub(super) registry: RegistryConfig,
     pub(super) discovery: Arc<dyn Discovery>,
-    load_balancer: PluginConfig,
-    fault: PluginConfig,
-    pub(super) timeout: Duration,
-    pub(super) max_frame: u32,
+    pub(super) config: ClientConfig,
     pub(super) observer: Option<Observer>,
     pub(super) refresh: Refresh,
     pub(super) pool: Pool,
@@ -113,36 +117,32 @@ pub(super) struct Shared {
 
 impl Default for ClientBuilder {
     fn default() -> Self {
-        Self {
-            registry: None,
-            load_balancer: DEFAULT_LOAD_BALANCER.into(),
-            fault: DEFAULT_FAULT.into(),
-            timeout: DEFAULT_TIMEOUT,
-            connect_timeout: DEFAULT_CONNECT_TIMEOUT,
-            max_frame: DEFAULT_MAX_FRAME,
-            refresh: Refresh::default(),
-            observer: None,
-            connect: Arc::new(Tcp),
-        }
+        Self::configured(ClientConfig::default(), None)
     }
 }
 
 impl ClientBuilder {
-    /// Where instances are found: the URL of a registry, whose scheme is the registry's key, such as `direct://localhost:9000`. Required.
-    pub fn registry(mut self, url: impl Into<String>) -> Self {
-        self.registry = Some(RegistryUrl::new(url));
+    /// A client that is configured so.
+    pub(crate) fn configured(config: ClientConfig, registry: Option<RegistryConfig>) -> Self {
+        Self { registry, config, observer: None, connect: Arc::new(Tcp) }
+    }
+
+    /// Where instances are found: the URL of a registry, whose scheme is the registry's key, such as `direct://localhost:9000`; or a
+    /// [`PluginConfig`] with the registry's own settings. Required.
+    pub fn registry(mut self, registry: impl Into<RegistryConfig>) -> Self {
+        self.registry = Some(registry.into());
         self
     }
 
     /// The load balancer, by key, with [settings](PluginConfig) if it shall have any. Default: `roundRobin`.
     pub fn load_balancer(mut self, plugin: impl Into<PluginConfig>) -> Self {
-        self.load_balancer = plugin.into();
+        self.config.load_balancer = plugin.into();
         self
     }
 
     /// The fault strategy, by key, with [settings](PluginConfig) if it shall have any. Default: `failFast`.
     pub fn fault(mut self, plugin: impl Into<PluginConfig>) -> Self {
-        self.fault = plugin.into();
+        self.config.fault = plugin.into();
         self
     }
 
@@ -150,34 +150,48 @@ impl ClientBuilder {
     ///
     /// A call ends at most 10 ms after it, never before.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+        self.config.timeout_ms = Millis(timeout);
         self
     }
 
     /// How long connecting to an instance may take, the exchange of hellos included, before the call passes on to another one.
     /// Default: 500 ms.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
+        self.config.connect_timeout_ms = Millis(timeout);
         self
     }
 
     /// The longest request that is sent and the longest answer that is accepted, in bytes. Default: 8 MiB.
     pub fn max_frame(mut self, bytes: u32) -> Self {
-        self.max_frame = bytes;
+        self.config.max_frame_bytes = bytes;
         self
     }
 
     /// How often the registry is asked for the complete list of a service's instances, as the backstop behind its events.
     /// Each time is drawn within a fifth of the period. Default: 30 s; while a watch is down at least every 5 s.
     pub fn refresh(mut self, period: Duration) -> Self {
-        self.refresh.period = period.min(LONGEST_TIMEOUT);
+        self.config.refresh_ms = Millis(period);
         self
     }
 
     /// Whether to follow the events of a registry that has them. Default: yes. Without events, changes are seen when the
     /// [period](Self::refresh) is over.
     pub fn events(mut self, follow: bool) -> Self {
-        self.refresh.events = follow;
+        self.config.events = follow;
+        self
+    }
+
+    /// What differs for the calls of one service, by the name of its trait. What the policy says takes the place of what was said before; the
+    /// rest stays.
+    pub fn service(mut self, name: impl Into<String>, policy: Policy) -> Self {
+        self.config.services.entry(name.into()).or_default().own.update(policy);
+        self
+    }
+
+    /// What differs for the calls of one method, by the name of its service's trait and its own; as for [`service`](Self::service).
+    pub fn method(mut self, service: impl Into<String>, name: impl Into<String>, policy: Policy) -> Self {
+        let service = self.config.services.entry(service.into()).or_default();
+        service.methods.entry(name.into()).or_default().update(policy);
         self
     }
 
@@ -199,40 +213,20 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// When no registry is named, a time is zero, or a plugin is unknown or refuses its settings.
+    /// When no registry is named, a time or a size is zero, a plugin is unknown or refuses its settings, or something is said for a service
+    /// or a method that is not there.
     pub fn build(self) -> Result<Client, BuildError> {
-        let times =
-            [("timeout", self.timeout), ("connect timeout", self.connect_timeout), ("refresh", self.refresh.period)];
-        if let Some((what, _)) = times.iter().find(|(_, time)| time.is_zero()) {
-            return Err(BuildError::NoTime(what));
-        }
-        let url = self.registry.ok_or_else(|| BuildError::NoRegistry(extension::keys::<dyn Discovery>()))?;
-        let (key, settings) = Settings::from_url(url.as_str()).map_err(BuildError::Url)?;
-        let discovery = extension::build::<dyn Discovery>(key, &settings)?;
+        let config = self.config;
+        check(&config)?;
+        let registry = self.registry.ok_or_else(|| BuildError::NoRegistry(extension::keys::<dyn Discovery>()))?;
         let shared = Shared {
-            discovery,
-            load_balancer: self.load_balancer,
-            fault: self.fault,
-            timeout: self.timeout,
-            max_frame: self.max_frame,
+            discovery: registry.build()?,
+            registry,
             observer: self.observer,
-            refresh: self.refresh,
-            pool: Pool::new(self.connect, self.connect_timeout, self.max_frame),
-            registry: url,
+            refresh: config.refresh(),
+            pool: Pool::new(self.connect, config.connect_timeout_ms.0, config.max_frame_bytes),
+            config,
         };
-        // Each channel builds its own; that they can be built at all is known now.
-        shared.load_balancer()?;
-        shared.fault()?;
         Ok(Client { shared: Arc::new(shared), channels: Arc::default() })
-    }
-}
-
-impl Shared {
-    pub(super) fn load_balancer(&self) -> Result<Arc<dyn LoadBalancer>, ExtensionError> {
-        self.load_balancer.build()
-    }
-
-    pub(super) fn fault(&self) -> Result<Arc<dyn FaultStrategy>, ExtensionError> {
-        self.fault.build()
     }
 }

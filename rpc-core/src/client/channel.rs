@@ -9,17 +9,17 @@ use tokio::time::{Instant, timeout_at};
 
 use super::builder::{BuildError, Shared};
 use super::fallback::substitute;
+use super::policies::Policies;
 use super::snapshot::{Publisher, Snapshot};
 use crate::Codec;
 use crate::arguments::Arguments;
 use crate::context;
 use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::{FaultStrategy, Kind, Next, Reply};
+use crate::fault::{Kind, Next, Reply};
 use crate::invocation::Invocation;
-use crate::loadbalancer::LoadBalancer;
 use crate::lock::lock;
-use crate::method::{Method, ServiceDescriptor, Signature};
+use crate::method::{ServiceDescriptor, Signature};
 use crate::options::CallOptions;
 use crate::outcome::{self, Outcome};
 use crate::protocol::codec::Encoder;
@@ -45,15 +45,13 @@ pub struct Channel {
     fallback: Option<Arc<dyn Dispatch>>,
 }
 
-/// One service as one client sees it: its strategies and its instances.
+/// One service as one client sees it: its policies and its instances.
 pub(super) struct Core {
     pub(super) this: Weak<Core>,
     service: &'static ServiceDescriptor,
     pub(super) shapes: Box<[MethodShape]>,
     pub(super) shared: Arc<Shared>,
-    balancer: Arc<dyn LoadBalancer>,
-    /// `None` if calls go straight down.
-    pub(super) fault: Option<Arc<dyn FaultStrategy>>,
+    pub(super) policies: Policies,
     pub(super) directory: Directory<Snapshot>,
 }
 
@@ -114,7 +112,7 @@ impl Channel {
         }
     }
 
-    /// The encoded arguments, and the hash key if the balancer wants one.
+    /// The encoded arguments, and the hash key if the method's balancer wants one.
     fn encode<A: Arguments>(&self, ordinal: usize, arguments: &A) -> Result<(Bytes, Option<Bytes>), RpcError> {
         let failed = |error| {
             let message = format!("`{}`: the arguments cannot be encoded", self.core.name(ordinal));
@@ -123,7 +121,7 @@ impl Channel {
         let mut encoder = Encoder::new(Codec::Bincode);
         arguments.encode(&mut encoder).map_err(failed)?;
         let body = encoder.finish();
-        if !self.core.balancer.uses_key() {
+        if !self.core.policies.of(ordinal).uses_key {
             return Ok((body, None));
         }
         let key = match (&self.options.hash_key, self.core.service.methods()[ordinal].hash_argument()) {
@@ -135,7 +133,7 @@ impl Channel {
     }
 
     fn invocation(&self, ordinal: usize, body: Bytes, key: Option<Bytes>) -> Invocation {
-        let timeout = self.options.timeout.unwrap_or(self.core.shared.timeout);
+        let timeout = self.options.timeout.unwrap_or(self.core.policies.of(ordinal).timeout);
         let mut call = Invocation {
             body,
             key,
@@ -163,11 +161,10 @@ impl Core {
     pub(super) fn new(service: &'static ServiceDescriptor, shared: Arc<Shared>) -> Result<Arc<Self>, BuildError> {
         let shapes = (0..service.methods().len()).map(|ordinal| MethodShape::new(service, ordinal));
         let shapes = shapes.collect::<Result<_, _>>()?;
-        let balancer = shared.load_balancer()?;
-        let fault = Some(shared.fault()?).filter(|fault| !fault.passes_through());
-        let publisher = Publisher { balancer: Arc::clone(&balancer), shared: Arc::clone(&shared) };
+        let policies = Policies::new(service, &shared.config)?;
+        let publisher = Publisher { balancers: policies.balancers(), shared: Arc::clone(&shared) };
         let directory = Directory::new(service.name(), Arc::clone(&shared.discovery), Arc::new(publisher));
-        Ok(Arc::new_cyclic(|this| Self { this: this.clone(), service, shapes, shared, balancer, fault, directory }))
+        Ok(Arc::new_cyclic(|this| Self { this: this.clone(), service, shapes, shared, policies, directory }))
     }
 
     /// Whether degraded calls can be answered: by the fallback, or because every result has a default.
@@ -177,12 +174,17 @@ impl Core {
             Some(given) if given.service().name() != service => {
                 Err(BuildError::Fallback { service, given: given.service().name() })
             }
-            None if self.fault.as_ref().is_some_and(|fault| fault.may_degrade()) => {
-                let lacking = self.service.methods().iter().filter(|method| !method.has_default());
-                let lacking: Vec<_> = lacking.map(Method::name).collect();
+            None => {
+                let may_degrade = |ordinal| {
+                    let fault = self.policies.of(ordinal).fault.as_ref();
+                    fault.is_some_and(|fault| fault.may_degrade())
+                };
+                let methods = self.service.methods().iter().enumerate();
+                let lacking = methods.filter(|(ordinal, method)| !method.has_default() && may_degrade(*ordinal));
+                let lacking: Vec<_> = lacking.map(|(_, method)| method.name()).collect();
                 if lacking.is_empty() { Ok(()) } else { Err(BuildError::NoDefault { service, methods: lacking }) }
             }
-            _ => Ok(()),
+            Some(_) => Ok(()),
         }
     }
 
@@ -198,7 +200,7 @@ impl Core {
     async fn execute(&self, call: &Invocation) -> Result<Reply, RpcError> {
         let result = match self.refuse(call) {
             Some(error) => Err(error),
-            None => match &self.fault {
+            None => match &self.policies.of(call.ordinal).fault {
                 None => self.run_once(call, None).await,
                 Some(fault) => fault.call(call, Next::new(self)).await,
             },
@@ -211,7 +213,7 @@ impl Core {
 
     /// What no instance needs to be asked for.
     fn refuse(&self, call: &Invocation) -> Option<RpcError> {
-        let (length, limit) = (call.body.len(), self.shared.max_frame as usize);
+        let (length, limit) = (call.body.len(), self.shared.config.max_frame_bytes as usize);
         if length > limit {
             let message = format!(
                 "`{}`: the arguments have {length} bytes, this client sends at most {limit} in a frame",

@@ -7,7 +7,9 @@
 mod attempt;
 mod builder;
 mod channel;
+mod check;
 mod fallback;
+mod policies;
 mod pool;
 mod route;
 mod run;
@@ -110,8 +112,8 @@ impl Client {
     pub async fn shutdown(self) -> usize {
         let channels = lock(&self.channels).clone();
         let mut undone = 0;
-        for fault in channels.iter().filter_map(|core| core.fault.as_ref()) {
-            undone += fault.close().await;
+        for core in &channels {
+            undone += core.policies.close().await;
         }
         undone
     }

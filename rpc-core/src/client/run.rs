@@ -14,7 +14,7 @@ use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::{Reply, Run};
 use crate::invocation::Invocation;
-use crate::loadbalancer::PickContext;
+use crate::loadbalancer::{PickContext, Picker};
 use crate::lock::lock;
 use crate::report::Step;
 
@@ -59,7 +59,9 @@ impl Core {
         let mut snapshot = self.snapshot(call).await?;
         let mut passed = Passed::default();
         loop {
-            let Some(position) = choose(&snapshot, call, &mut passed) else {
+            let picker = &*snapshot.pickers[self.policies.of(call.ordinal).balancer];
+            let choice = Choice { snapshot: &snapshot, picker, call };
+            let Some(position) = choice.choose(&mut passed) else {
                 // The list may have become another meanwhile, as when the only provider is replaced.
                 match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
                     Some(newer) => snapshot = newer,
@@ -124,47 +126,57 @@ impl Core {
     }
 }
 
-/// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
-/// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-fn choose(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> Option<usize> {
-    let tried = lock(&call.tried).clone();
-    let position = choose_untried(snapshot, call, passed, &tried);
-    let (Some(last), None) = (tried.last(), position) else {
-        return position;
-    };
-    lock(&call.tried).clear();
-    // The last one that failed is the last to be asked again.
-    choose_untried(snapshot, call, passed, &[*last]).or_else(|| choose_untried(snapshot, call, passed, &[]))
+/// What an instance is chosen by.
+struct Choice<'a> {
+    snapshot: &'a Snapshot,
+    picker: &'a dyn Picker,
+    call: &'a Invocation,
 }
 
-fn choose_untried(snapshot: &Snapshot, call: &Invocation, passed: &mut Passed, tried: &[u64]) -> Option<usize> {
-    let is_new = |link: &Link| passed.is_new(link) && !tried.contains(&link.number);
-    let admits = |position: usize| is_new(&snapshot.links[position]) && snapshot.links[position].admits(call.ordinal);
-    if let Some(position) = pick(snapshot, call, &admits) {
-        return Some(position);
+impl Choice<'_> {
+    /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
+    /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
+    fn choose(&self, passed: &mut Passed) -> Option<usize> {
+        let tried = lock(&self.call.tried).clone();
+        let position = self.untried(passed, &tried);
+        let (Some(last), None) = (tried.last(), position) else {
+            return position;
+        };
+        lock(&self.call.tried).clear();
+        // The last one that failed is the last to be asked again.
+        self.untried(passed, &[*last]).or_else(|| self.untried(passed, &[]))
     }
-    if passed.forgiven == MAX_FORGIVEN {
-        return None;
-    }
-    let forgives = |position: usize| is_new(&snapshot.links[position]) && !snapshot.links[position].is_open();
-    let position = pick(snapshot, call, &forgives)?;
-    passed.forgiven += 1;
-    Some(position)
-}
 
-/// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
-fn pick(snapshot: &Snapshot, call: &Invocation, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
-    let count = snapshot.endpoints.len();
-    // A picker returns what it was last told is admitted; only one that does not costs a second look.
-    let admitted = Cell::new(None);
-    let asks = |position: usize| {
-        let admits = position < count && admits(position);
-        admitted.set(admits.then_some(position));
-        admits
-    };
-    let picked = snapshot.picker.pick(&PickContext::new(call.key.as_deref(), &asks))?;
-    let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
-    if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
+    fn untried(&self, passed: &mut Passed, tried: &[u64]) -> Option<usize> {
+        let links = &self.snapshot.links;
+        let is_new = |link: &Link| passed.is_new(link) && !tried.contains(&link.number);
+        let admits = |position: usize| is_new(&links[position]) && links[position].admits(self.call.ordinal);
+        if let Some(position) = self.pick(&admits) {
+            return Some(position);
+        }
+        if passed.forgiven == MAX_FORGIVEN {
+            return None;
+        }
+        let forgives = |position: usize| is_new(&links[position]) && !links[position].is_open();
+        let position = self.pick(&forgives)?;
+        passed.forgiven += 1;
+        Some(position)
+    }
+
+    /// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
+    fn pick(&self, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let count = self.snapshot.endpoints.len();
+        // A picker returns what it was last told is admitted; only one that does not costs a second look.
+        let admitted = Cell::new(None);
+        let asks = |position: usize| {
+            let admits = position < count && admits(position);
+            admitted.set(admits.then_some(position));
+            admits
+        };
+        let picked = self.picker.pick(&PickContext::new(self.call.key.as_deref(), &asks))?;
+        let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
+        if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
+    }
 }
 
 fn record(call: &Invocation, step: Step) {

@@ -9,16 +9,16 @@ use super::route::Link;
 use crate::discovery::Publish;
 use crate::loadbalancer::{Endpoint, Endpoints, LoadBalancer, Picker};
 
-/// Endpoints, the picker made for them, and the way to each, by the same positions.
+/// Endpoints, the pickers made for them, one for each balancer, and the way to each, by the same positions.
 pub(super) struct Snapshot {
     pub(super) endpoints: Arc<Endpoints>,
-    pub(super) picker: Box<dyn Picker>,
+    pub(super) pickers: Box<[Box<dyn Picker>]>,
     pub(super) links: Box<[Arc<Link>]>,
 }
 
 /// Makes snapshots of lists. The way to an instance outlives the list: what is known of its connection stays known.
 pub(super) struct Publisher {
-    pub(super) balancer: Arc<dyn LoadBalancer>,
+    pub(super) balancers: Vec<Arc<dyn LoadBalancer>>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -31,7 +31,8 @@ impl Publish<Snapshot> for Publisher {
             None => Arc::new(Link::new(self.shared.pool.peer(&endpoint.instance().address))),
         };
         let links = endpoints.iter().map(link).collect();
-        Snapshot { picker: self.balancer.prepare(&endpoints), endpoints, links }
+        let pickers = self.balancers.iter().map(|balancer| balancer.prepare(&endpoints)).collect();
+        Snapshot { pickers, endpoints, links }
     }
 }
 

@@ -42,7 +42,7 @@
 //! ```
 
 mod error;
-mod nearest;
+pub(crate) mod nearest;
 
 use std::sync::Arc;
 

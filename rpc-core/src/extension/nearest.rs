@@ -1,7 +1,7 @@
 //! The key that was probably meant.
 
 /// The first of `keys` that is nearest to `asked`, ignoring case, and near enough to be a slip of the pen.
-pub(super) fn nearest(asked: &str, keys: &[&'static str]) -> Option<&'static str> {
+pub(crate) fn nearest(asked: &str, keys: &[&'static str]) -> Option<&'static str> {
     let asked = letters(asked);
     // Every third letter may be wrong: one in `random`, three in `roundRobin`. More is another word.
     let limit = asked.len().max(3) / 3;

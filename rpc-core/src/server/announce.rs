@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::StartError;
-use crate::extension;
 use crate::registry::{self, Registration};
-use crate::registry_url::RegistryUrl;
-use crate::{ServiceInstance, Settings};
+use crate::{PluginError, RegistryConfig, ServiceInstance};
 
 /// How long leaving waits for the weight 0 to be written: it only spares clients a call to an instance on its way out.
 const DRAINED_WITHIN: Duration = Duration::from_millis(500);
@@ -17,16 +15,13 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 /// A registry to announce to.
 #[derive(Debug)]
 pub(super) struct Registrar {
-    url: RegistryUrl,
+    config: RegistryConfig,
     plugin: Arc<dyn registry::Registrar>,
 }
 
 impl Registrar {
-    pub(super) fn build(url: &RegistryUrl) -> Result<Self, StartError> {
-        let refused = |source| StartError::Registry { url: url.to_string(), source };
-        let (key, settings) = Settings::from_url(url.as_str()).map_err(refused)?;
-        let plugin = extension::build(key, &settings).map_err(|error| refused(error.into()))?;
-        Ok(Self { url: url.clone(), plugin })
+    pub(super) fn build(config: &RegistryConfig) -> Result<Self, PluginError> {
+        Ok(Self { plugin: config.build()?, config: config.clone() })
     }
 }
 
@@ -52,7 +47,7 @@ impl Announced {
                     announced.withdraw().await;
                     return Err(StartError::Register {
                         service: instance.service,
-                        registry: registrar.url.to_string(),
+                        registry: registrar.config.to_string(),
                         source,
                     });
                 }

@@ -1,6 +1,5 @@
 //! How a server is configured and started.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -16,30 +15,16 @@ use super::advertise::reachable;
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
 use super::{Dispatch, Server, Shared};
+use crate::config::ServerConfig;
 use crate::error::with_sources;
-use crate::instance::DEFAULT_WEIGHT;
-use crate::protocol::frame::DEFAULT_MAX_FRAME;
-use crate::registry_url::RegistryUrl;
-use crate::{BoxError, ServiceInstance};
-
-/// Requests in flight that a server accepts on one connection unless it is told otherwise.
-const DEFAULT_MAX_IN_FLIGHT: u32 = 1_024;
-
-/// The address a server listens on unless it is told otherwise: every interface, a free port.
-const DEFAULT_LISTEN: &str = "0.0.0.0:0";
+use crate::{BoxError, PluginError, RegistryConfig, ServiceInstance};
 
 /// Configures a [`Server`].
 #[must_use = "a server is started by `start`"]
 pub struct ServerBuilder {
     dispatchers: Vec<Arc<dyn Dispatch>>,
-    listen: String,
-    registry: Option<RegistryUrl>,
-    advertise: Option<String>,
-    weight: u32,
-    metadata: BTreeMap<String, String>,
-    id: Option<String>,
-    max_frame: u32,
-    max_in_flight: u32,
+    registry: Option<RegistryConfig>,
+    config: ServerConfig,
 }
 
 /// Why a server did not start. Its `Debug` tells it with all its sources.
@@ -50,10 +35,8 @@ pub enum StartError {
     #[error("the server has no service; give it one with `ServerBuilder::service`")]
     NoService,
     /// A limit is zero, so that every call would be refused.
-    #[error(
-        "the largest frame or the number of calls in flight is zero, and every call would be refused; give it room"
-    )]
-    NoRoom,
+    #[error("`{0}` is 0, and every call would be refused; give it 1 or more, or leave it to its default")]
+    Zero(&'static str),
     /// The services do not fit together, or a type cannot travel.
     #[error("the services cannot be offered")]
     Services(#[source] BoxError),
@@ -69,13 +52,8 @@ pub enum StartError {
         source: io::Error,
     },
     /// The registry's URL is none, or its plugin is unknown or refuses its settings.
-    #[error("the registry `{url}` cannot be used")]
-    Registry {
-        /// The URL that was asked for, without a user.
-        url: String,
-        /// What is wrong with it.
-        source: BoxError,
-    },
+    #[error(transparent)]
+    Registry(#[from] PluginError),
     /// What is to be advertised is no address, or there is no registry to advertise it in.
     #[error("`{address}` cannot be advertised: {why}")]
     Advertised {
@@ -115,21 +93,16 @@ impl From<TableError> for StartError {
 
 impl Default for ServerBuilder {
     fn default() -> Self {
-        Self {
-            dispatchers: Vec::new(),
-            listen: DEFAULT_LISTEN.into(),
-            registry: None,
-            advertise: None,
-            weight: DEFAULT_WEIGHT,
-            metadata: BTreeMap::new(),
-            id: None,
-            max_frame: DEFAULT_MAX_FRAME,
-            max_in_flight: DEFAULT_MAX_IN_FLIGHT,
-        }
+        Self::configured(ServerConfig::default(), None)
     }
 }
 
 impl ServerBuilder {
+    /// A server that is configured so.
+    pub(crate) fn configured(config: ServerConfig, registry: Option<RegistryConfig>) -> Self {
+        Self { dispatchers: Vec::new(), registry, config }
+    }
+
     /// Offers a service; a server can have several, of different names.
     pub fn service(mut self, dispatcher: impl Dispatch) -> Self {
         self.dispatchers.push(Arc::new(dispatcher));
@@ -138,13 +111,14 @@ impl ServerBuilder {
 
     /// Where to listen, as `host:port`; port 0 takes a free one. Default: `0.0.0.0:0`.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
-        self.listen = address.into();
+        self.config.listen = Some(address.into());
         self
     }
 
-    /// Where to register the services: the URL of a registry, whose scheme is the registry's key. Default: nowhere.
-    pub fn registry(mut self, url: impl Into<String>) -> Self {
-        self.registry = Some(RegistryUrl::new(url));
+    /// Where to register the services: the URL of a registry, whose scheme is the registry's key; or a [`PluginConfig`](crate::PluginConfig)
+    /// with the registry's own settings. Default: nowhere.
+    pub fn registry(mut self, registry: impl Into<RegistryConfig>) -> Self {
+        self.registry = Some(registry.into());
         self
     }
 
@@ -152,40 +126,40 @@ impl ServerBuilder {
     /// interface, it is this machine's address towards other networks, which the system is asked for; nothing is sent. A machine that
     /// has several, or is reached by another address than its own, needs it named.
     pub fn advertise(mut self, address: impl Into<String>) -> Self {
-        self.advertise = Some(address.into());
+        self.config.advertise = Some(address.into());
         self
     }
 
     /// The share of the calls it is registered with, relative to other instances; 0 for none. Default: 100. What a share means is the load
     /// balancer's: of the built-in ones `consistentHash` follows it, the others tell only 0 from the rest.
     pub fn weight(mut self, weight: u32) -> Self {
-        self.weight = weight;
+        self.config.weight = weight;
         self
     }
 
     /// Registers a pair of text with the instance, for load balancers and people to see; the last value of a key counts.
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.metadata.insert(key.into(), value.into());
+        self.config.metadata.insert(key.into(), value.into());
         self
     }
 
     /// The instance's id, as registries, clients and its own handlers ([`Context::instance`](crate::Context::instance)) know it.
     /// Default: the address that it advertises.
     pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
+        self.config.id = Some(id.into());
         self
     }
 
     /// The longest request, in bytes, that is accepted. Default: 8 MiB. Clients learn it when they connect, and refuse to send more.
     pub fn max_frame(mut self, bytes: u32) -> Self {
-        self.max_frame = bytes;
+        self.config.max_frame_bytes = bytes;
         self
     }
 
     /// How many requests one connection may have in flight. Default: 1,024. Clients learn it when they connect, and send the next call
     /// elsewhere; those that do not are answered [`Code::Overloaded`](crate::Code::Overloaded).
     pub fn max_in_flight(mut self, requests: u32) -> Self {
-        self.max_in_flight = requests;
+        self.config.max_in_flight = requests;
         self
     }
 
@@ -196,8 +170,8 @@ impl ServerBuilder {
     /// When there is no service, two have the same name, a type cannot travel, the address cannot be listened on, there is none to register,
     /// or the services cannot be registered.
     pub async fn start(self) -> Result<Server, StartError> {
-        let failed = |source| StartError::Listen { address: self.listen.clone(), source };
-        let listener = bind(&self.listen).await.map_err(failed)?;
+        let failed = |source| StartError::Listen { address: self.config.listen().to_owned(), source };
+        let listener = bind(self.config.listen()).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         self.serve_clients(listener, address).await
     }
@@ -207,36 +181,38 @@ impl ServerBuilder {
         if self.dispatchers.is_empty() {
             return Err(StartError::NoService);
         }
-        if self.max_frame == 0 || self.max_in_flight == 0 {
-            return Err(StartError::NoRoom);
+        let sizes =
+            [("server.maxFrameBytes", self.config.max_frame_bytes), ("server.maxInFlight", self.config.max_in_flight)];
+        if let Some((key, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+            return Err(StartError::Zero(key));
         }
-        if let Some(address) = &self.advertise
+        if let Some(address) = &self.config.advertise
             && let Some(why) = unadvertisable(address, self.registry.is_some())
         {
             return Err(StartError::Advertised { address: address.clone(), why });
         }
         let registrar = self.registry.as_ref().map(Registrar::build).transpose()?;
-        let advertised = match self.advertise.clone() {
+        let advertised = match self.config.advertise.clone() {
             Some(advertised) => advertised,
             None if registrar.is_none() => address.to_string(),
             None => reachable(address).ok_or(StartError::Advertise(address))?.to_string(),
         };
-        let instance = self.id.unwrap_or_else(|| advertised.clone());
+        let instance = self.config.id.unwrap_or_else(|| advertised.clone());
         if instance.is_empty() || instance.len() > usize::from(u16::MAX) {
             return Err(StartError::Id(instance.len()));
         }
         let announce = self.dispatchers.iter().map(|dispatcher| {
             let service = ServiceInstance::new(dispatcher.service().name(), advertised.clone());
-            let service = service.with_id(instance.clone()).with_weight(self.weight);
-            self.metadata.iter().fold(service, |service, (key, value)| service.with_metadata(key, value))
+            let service = service.with_id(instance.clone()).with_weight(self.config.weight);
+            self.config.metadata.iter().fold(service, |service, (key, value)| service.with_metadata(key, value))
         });
         let announce: Vec<_> = announce.collect();
         let shared = Arc::new(Shared {
             table: Table::new(self.dispatchers)?,
             instance,
             incarnation: incarnation(),
-            max_frame: self.max_frame,
-            max_in_flight: self.max_in_flight,
+            max_frame: self.config.max_frame_bytes,
+            max_in_flight: self.config.max_in_flight,
             leaving: CancellationToken::new(),
             serving: AtomicUsize::new(0),
             handlers: AtomicUsize::new(0),
@@ -256,14 +232,8 @@ impl fmt::Debug for ServerBuilder {
         let services: Vec<_> = self.dispatchers.iter().map(|dispatcher| dispatcher.service().name()).collect();
         f.debug_struct("ServerBuilder")
             .field("services", &services)
-            .field("listen", &self.listen)
             .field("registry", &self.registry)
-            .field("advertise", &self.advertise)
-            .field("weight", &self.weight)
-            .field("metadata", &self.metadata)
-            .field("id", &self.id)
-            .field("max_frame", &self.max_frame)
-            .field("max_in_flight", &self.max_in_flight)
+            .field("config", &self.config)
             .finish()
     }
 }

@@ -34,12 +34,12 @@ fn a_time_of_zero_is_refused() {
     Script::new("zero", State::default());
     let client = || Client::builder().registry("script:zero");
     for (client, what) in [
-        (client().timeout(Duration::ZERO), "timeout"),
-        (client().connect_timeout(Duration::ZERO), "connect timeout"),
-        (client().refresh(Duration::ZERO), "refresh"),
+        (client().timeout(Duration::ZERO), "timeoutMs"),
+        (client().connect_timeout(Duration::ZERO), "connectTimeoutMs"),
+        (client().refresh(Duration::ZERO), "refreshMs"),
     ] {
         let error = client.build().unwrap_err();
-        assert_eq!(error.to_string(), format!("{what} is zero; give it some time, or leave it to its default"));
+        assert_eq!(error.to_string(), format!("`client.{what}` is 0; give it 1 or more, or leave it to its default"));
     }
 }
 
@@ -47,5 +47,5 @@ fn a_time_of_zero_is_refused() {
 fn debug_tells_a_mistake_with_all_its_sources() {
     let error = Client::builder().registry("fixed").build().unwrap_err();
     let told = format!("{error:?}");
-    assert!(told.starts_with("the registry cannot be told from its url: `fixed` is not a url"), "{told}");
+    assert!(told.starts_with("`registry`: `fixed` is not a url"), "{told}");
 }

@@ -6,6 +6,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 
 use crate::model::{Method, Service, cfgs};
 use crate::{parse, validate};
@@ -65,13 +66,14 @@ fn halves(service: &Service) -> TokenStream {
 /// The list of methods, and for each its types and its place in the list.
 fn descriptor(service: &Service) -> TokenStream {
     let generated = service.generated();
-    let name = &service.name;
+    let (name, declared) = (&service.name, service.item.ident.unraw().to_string());
     let entries = service.methods.iter().map(|it| entry(it, &generated));
     let signatures = service.methods.iter().map(|it| signature(it, &generated));
     quote! {
         const __RPC_METHODS: &'static [#generated::Method] = &[#(#entries),*];
         static __RPC_SERVICE: #generated::ServiceDescriptor =
-            #generated::ServiceDescriptor::new(#name, __RPC_METHODS);
+            #generated::ServiceDescriptor::new(#name, __RPC_METHODS).declared_as(#declared);
+        #generated::inventory::submit! { #generated::Linked(&__RPC_SERVICE) }
         #(#signatures)*
     }
 }
