@@ -180,15 +180,21 @@ fn a_mistake_ends_it_with_2_and_is_named_before_anybody_is_asked() {
     for (arguments, error) in [
         (
             &["--load-balancer", "roundrobin"][..],
-            "error: unknown load balancer `roundrobin`; did you mean `roundRobin`? registered: ",
+            "error: `client.loadBalancer`: unknown load balancer `roundrobin`; did you mean `roundRobin`? registered: ",
         ),
-        (&["--fault", "failover"], "error: unknown fault strategy `failover`; did you mean `failOver`? registered: "),
+        (
+            &["--fault", "failover"],
+            "error: `client.fault`: unknown fault strategy `failover`; did you mean `failOver`? registered: ",
+        ),
         (
             &["--retries", "3"],
-            "error: fault strategy `failFast` refuses its settings: setting `retries` is not accepted: ",
+            "error: `client.fault`: fault strategy `failFast` refuses its settings: setting `retries` is not accepted: ",
         ),
-        (&["--fault", "failOver", "--retries", "11"], "error: fault strategy `failOver` refuses its settings: "),
-        (&["--timeout-ms", "0"], "error: timeout is zero; "),
+        (
+            &["--fault", "failOver", "--retries", "11"],
+            "error: `client.fault`: fault strategy `failOver` refuses its settings: ",
+        ),
+        (&["--timeout-ms", "0"], "error: `client.timeoutMs` is 0; give it 1 or more, "),
         (&["--nap-ms", "5"], "error: `--nap-ms` is for `--method nap`\n"),
         (&["--requests", "0"], "error: invalid value '0' for '--requests <N>': "),
         (&["--concurrency", "0"], "error: invalid value '0' for '--concurrency <N>': "),
@@ -204,5 +210,5 @@ fn a_mistake_ends_it_with_2_and_is_named_before_anybody_is_asked() {
         assert!(said.starts_with(error), "{said}");
     }
     let said = refusal(2, &["call", "--registry", "nowhere"]);
-    assert!(said.starts_with("error: the registry cannot be told from its url: `nowhere` is not a url; "), "{said}");
+    assert!(said.starts_with("error: `registry`: `nowhere` is not a url; "), "{said}");
 }

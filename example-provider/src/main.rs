@@ -5,12 +5,13 @@
 //! ```
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::ensure;
 use clap::Parser;
 use example_api::{UserServiceDispatcher, Users};
-use rpc::{Server, Signals, StartError};
+use rpc::{Config, ConfigError, ServerBuilder, Signals, StartError};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves UserService until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.
@@ -18,7 +19,10 @@ use tracing_subscriber::filter::LevelFilter;
 /// Once it serves and is registered it says so: `ready id=ID address=HOST:PORT`. Each argument wins over the configuration.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Where to register
+    /// The configuration [default: the file that RPC_CONFIG names, if it does]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to register [default: `file:`, a directory of yours on this machine]
     #[arg(long, value_name = "URL")]
     registry: Option<String>,
     /// Where to listen, as host:port; port 0 takes a free one
@@ -51,12 +55,27 @@ async fn main() -> ExitCode {
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     // From here on a signal ends it in order, even one that comes while it starts.
     let signals = Signals::new()?;
-    let users = UserServiceDispatcher::new(Users::with_examples());
-    let mut server = Server::builder().service(users);
+    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples())).start().await?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
+    stdout.flush()?;
+    let cut = server.run_until(signals).await;
+    ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
+    Ok(())
+}
+
+fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {
+    let mut config = Config::load(arguments.config.as_deref())?;
+    let mut listen = arguments.listen;
     if let Some(url) = arguments.registry {
-        server = server.registry(url);
+        config.set_registry(url);
+    } else if !config.has_registry() {
+        config.set_registry("file:");
+        // All who look there are on this machine.
+        listen = listen.or_else(|| config.listen().is_none().then(|| "127.0.0.1:0".to_owned()));
     }
-    if let Some(address) = arguments.listen {
+    let mut server = config.server();
+    if let Some(address) = listen {
         server = server.listen(address);
     }
     if let Some(address) = arguments.advertise {
@@ -68,20 +87,15 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     if let Some(weight) = arguments.weight {
         server = server.weight(weight);
     }
-    let server = server.start().await?;
-    let mut stdout = io::stdout();
-    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
-    stdout.flush()?;
-    let cut = server.run_until(signals).await;
-    ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
-    Ok(())
+    Ok(server)
 }
 
 /// Whether what was asked for cannot be, or is just not to be had now.
 fn is_mistake(error: &anyhow::Error) -> bool {
     match error.downcast_ref() {
         Some(StartError::Listen { source, .. }) => source.kind() == io::ErrorKind::InvalidInput,
-        Some(StartError::Register { .. } | StartError::Advertise(_)) | None => false,
+        Some(StartError::Register { .. } | StartError::Advertise(_)) => false,
         Some(_) => true,
+        None => error.is::<ConfigError>(),
     }
 }

@@ -18,7 +18,8 @@ const PROVIDER: &str = env!("CARGO_BIN_EXE_example-provider");
 
 /// A provider on a free port, in a registry of its own.
 fn provider(more: &[&str]) -> Provider {
-    Provider::start(Path::new(PROVIDER), &[&["--registry", "memory:test", "--listen", "127.0.0.1:0"], more].concat())
+    let arguments = [&["--registry", "memory:test", "--listen", "127.0.0.1:0"], more].concat();
+    Provider::ready(&mut program(Path::new(PROVIDER), &arguments))
 }
 
 /// The code that a provider which does not start ends with, and what it says.
@@ -105,10 +106,10 @@ async fn a_second_signal_ends_it_at_once() {
 fn a_mistake_ends_it_with_2_and_is_named() {
     for (arguments, error) in [
         (&["--listen", "nowhere"][..], "error: cannot listen on `nowhere`: "),
-        (&["--registry", "nowhere"], "error: the registry `nowhere` cannot be used: `nowhere` is not a url; "),
+        (&["--registry", "nowhere"], "error: `registry`: `nowhere` is not a url; "),
         (
             &["--registry", "memori:x"],
-            "error: the registry `memori:x` cannot be used: unknown registry to register in `memori`; did you mean `memory`?",
+            "error: `registry`: unknown registry to register in `memori`; did you mean `memory`?",
         ),
         (
             &["--registry", "memory:x", "--advertise", "here"],

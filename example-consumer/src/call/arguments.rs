@@ -1,10 +1,11 @@
 //! What is called, how, and how often.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum, value_parser};
-use rpc::{Client, PluginConfig};
+use rpc::{Client, Config};
 
 /// How long a nap takes unless told otherwise, in milliseconds.
 const NAP_MS: u64 = 100;
@@ -12,7 +13,10 @@ const NAP_MS: u64 = 100;
 /// The arguments of `call`. What concerns the client wins over the configuration, for all services and methods.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where the providers are found
+    /// The configuration [default: the file that RPC_CONFIG names, if it does]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the providers are found [default: `file:`, a directory of yours on this machine]
     #[arg(long, value_name = "URL")]
     registry: Option<String>,
     /// The load balancer
@@ -76,22 +80,25 @@ impl Arguments {
     /// The client that makes the calls.
     pub(super) fn client(&self) -> anyhow::Result<Client> {
         ensure!(self.nap_ms.is_none() || self.method == Method::Nap, "`--nap-ms` is for `--method nap`");
-        let mut client = Client::builder();
+        let mut config = Config::load(self.config.as_deref())?;
         if let Some(url) = &self.registry {
-            client = client.registry(url);
+            config.set_registry(url.as_str());
+        } else if !config.has_registry() {
+            config.set_registry("file:");
         }
         if let Some(key) = &self.load_balancer {
-            client = client.load_balancer(key.as_str());
+            config.set_load_balancer(key.as_str());
         }
-        let mut fault = PluginConfig::new(self.fault.as_deref().unwrap_or("failFast"));
+        if let Some(key) = &self.fault {
+            config.set_fault(key.as_str());
+        }
         if let Some(retries) = self.retries {
-            fault = fault.with("retries", retries);
+            config.set_fault(config.fault().clone().with("retries", retries));
         }
-        client = client.fault(fault);
         if let Some(timeout) = self.timeout_ms {
-            client = client.timeout(Duration::from_millis(timeout));
+            config.set_timeout(Duration::from_millis(timeout));
         }
-        Ok(client.build()?)
+        Ok(config.client().build()?)
     }
 
     /// How long each nap takes, in milliseconds.

@@ -38,7 +38,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         tally = &mut load => tally,
         never = progress::show(&calls) => match never {},
         // Who does not want to wait any longer still wants to know.
-        _ = tokio::signal::ctrl_c() => {
+        Ok(()) = tokio::signal::ctrl_c() => {
             stop.cancel();
             load.await
         }

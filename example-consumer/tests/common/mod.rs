@@ -6,7 +6,7 @@
 mod process;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
@@ -22,26 +22,19 @@ pub(crate) fn consumer(arguments: &[&str]) -> Command {
 
 /// A provider on a free port that is ready.
 pub(crate) fn provider(registry: &str, id: &str) -> Provider {
-    Provider::start(&provider_path(), &["--registry", registry, "--listen", "127.0.0.1:0", "--id", id])
+    Provider::ready(&mut provider_command(&["--registry", registry, "--listen", "127.0.0.1:0", "--id", id]))
 }
 
-/// A provider that is not started.
+/// A provider that is not started. It is another package, which is built into the same place when both are tested.
 pub(crate) fn provider_command(arguments: &[&str]) -> Command {
-    program(&provider_path(), arguments)
-}
-
-/// The provider is another package, which is built into the same place when both are tested.
-fn provider_path() -> PathBuf {
     let path = Path::new(CONSUMER).with_file_name("example-provider");
     assert!(path.exists(), "the provider is not built; test both: cargo test -p example-provider -p example-consumer");
-    path
+    program(&path, arguments)
 }
 
 /// What a consumer of this registry sums up.
 pub(crate) fn call(registry: &str, more: &[&str]) -> Summary {
-    let output = consumer(&[&["call", "--json", "--registry", registry], more].concat()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{more:?}: {}", String::from_utf8_lossy(&output.stderr));
-    Summary::read(&output.stdout)
+    Summary::of(&mut consumer(&[&["call", "--json", "--registry", registry], more].concat()))
 }
 
 /// The consumer's JSON.
@@ -68,6 +61,13 @@ pub(crate) struct Latency {
 }
 
 impl Summary {
+    /// What a consumer sums up, which could make calls.
+    pub(crate) fn of(consumer: &mut Command) -> Self {
+        let output = consumer.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{consumer:?}: {}", String::from_utf8_lossy(&output.stderr));
+        Self::read(&output.stdout)
+    }
+
     /// Reads the last line, and checks that it adds up.
     pub(crate) fn read(stdout: &[u8]) -> Self {
         let line = str::from_utf8(stdout).unwrap().lines().last().unwrap();

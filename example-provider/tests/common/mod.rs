@@ -27,14 +27,13 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// Starts it, and waits until it is ready.
-    pub(crate) fn start(path: &Path, arguments: &[&str]) -> Self {
-        let command = &mut program(path, arguments);
+    pub(crate) fn ready(command: &mut Command) -> Self {
         let process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut provider = Self { process, id: String::new(), address: String::new() };
         let mut line = String::new();
         BufReader::new(provider.process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let ready = line.strip_prefix("ready id=").and_then(|rest| rest.strip_suffix('\n')?.split_once(" address="));
-        let (id, address) = ready.unwrap_or_else(|| panic!("{arguments:?} is not ready, but says {line:?}"));
+        let (id, address) = ready.unwrap_or_else(|| panic!("{command:?} is not ready, but says {line:?}"));
         (provider.id, provider.address) = (id.to_owned(), address.to_owned());
         provider
     }
