@@ -128,3 +128,33 @@ async fn reached(due: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use super::super::root::Root;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_failure_is_said_once_and_ends_with_a_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let allow = |mode| fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+        allow(0o700);
+        let root = Arc::new(Root::private(dir.path().to_owned()));
+        let service = Service::new(root, Arc::default(), "user").unwrap();
+        let mut watch = Watch::open(service.clone()).await.unwrap();
+        assert_eq!(watch.advance().await.unwrap().unwrap(), InstanceList::default());
+        allow(0o755);
+        let touch = || fs::write(service.dir().join("1-1.json"), "").unwrap();
+        touch();
+        let failure = watch.advance().await.unwrap().unwrap_err();
+        assert!(failure.to_string().contains("is open to other users; remove it"), "{failure}");
+        touch();
+        assert!(tokio::time::timeout(RETRY * 2, watch.advance()).await.is_err());
+        allow(0o700);
+        assert_eq!(watch.advance().await.unwrap().unwrap(), InstanceList::default());
+    }
+}
