@@ -7,8 +7,10 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use common::{Process, files, ids, instance, only, registry, sees, watch};
+use common::{Process, files, ids, instance, registry, sees, watch};
 use rpc_core::registry::{Discovery, Registrar};
 
 /// Not a test, but what one runs.
@@ -45,6 +47,15 @@ async fn a_lookup_alone_tells_the_dead_from_the_living_and_removes_them() {
     }
     assert_eq!(ids(&registry).await, [""; 0]);
     assert_eq!(files(dir.path()), [""; 0]);
+}
+
+#[tokio::test]
+async fn no_directory_means_one_in_the_session_which_nobody_else_enters() {
+    let session = tempfile::tempdir().unwrap();
+    let _process = Process::start_at("file:", session.path());
+    let dir = session.path().join("rpc");
+    assert_eq!(ids(&registry(&dir)).await, ["process"]);
+    assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
 #[tokio::test]
@@ -92,14 +103,26 @@ async fn of_two_with_one_id_the_later_counts_while_it_lives() {
 }
 
 #[tokio::test]
-async fn an_update_of_what_somebody_deleted_says_so() {
+async fn a_provider_whose_files_are_deleted_registers_again() {
     let dir = tempfile::tempdir().unwrap();
-    let registry = registry(dir.path());
-    let registration = registry.register(instance("a")).await.unwrap();
-    fs::remove_file(only(dir.path(), ".lock")).unwrap();
-    let error = registration.update(instance("a")).await.unwrap_err().to_string();
-    let expected = "instance `a` of service `user` is not announced by this registration any more; register it again";
-    assert_eq!(error, expected);
+    let registry = registry(&dir.path().join("rpc"));
+    let registration = registry.register(instance("a").with_weight(7)).await.unwrap();
+    let _other = registry.register(instance("b")).await.unwrap();
+    fs::remove_dir_all(dir.path().join("rpc")).unwrap();
+    let mut watch = watch(&registry).await;
+    sees(&mut watch, &["a", "b"]).await;
+    let list = registry.lookup("user").await.unwrap().instances;
+    assert_eq!(list, [instance("a").with_weight(7), instance("b")]);
+    // One of its files is as good as none, and an update does not wait.
+    for extension in [".lock", ".json"] {
+        let of_a = |path: &Path| fs::read_to_string(path).unwrap().contains("a.internal");
+        let json = common::paths(&dir.path().join("rpc"), ".json").into_iter().find(|path| of_a(path)).unwrap();
+        fs::remove_file(json.with_extension(&extension[1..])).unwrap();
+        registration.update(instance("a").with_weight(8)).await.unwrap();
+        let list = registry.lookup("user").await.unwrap().instances;
+        assert_eq!(list, [instance("a").with_weight(8), instance("b")]);
+        assert_eq!(files(&dir.path().join("rpc")).len(), 4);
+    }
     registration.release().await.unwrap();
-    assert_eq!(files(dir.path()), [""; 0]);
+    assert_eq!(files(&dir.path().join("rpc")).len(), 2);
 }

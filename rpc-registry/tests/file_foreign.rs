@@ -13,7 +13,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use common::{ids, instance, only, registry, sees, watch};
+use common::{ids, instance, paths, registry, sees, watch};
 use rpc_core::registry::{Discovery, Registrar};
 use rpc_core::{BoxError, ServiceInstance};
 
@@ -59,7 +59,7 @@ async fn what_is_not_ours_is_neither_read_nor_removed() {
     let dir = tempfile::tempdir().unwrap();
     let registry = registry(dir.path());
     let _kept = registry.register(instance("a")).await.unwrap();
-    let (service, value) = (dir.path().join("user"), only(dir.path(), ".json"));
+    let (service, value) = (dir.path().join("user"), paths(dir.path(), ".json").remove(0));
     for name in ["README", "x.json", "x.lock", "1-1.json", ".hidden.lock"] {
         fs::copy(&value, service.join(name)).unwrap();
     }

@@ -40,9 +40,7 @@ async fn no_live_instance_is_missing_while_a_hundred_come_go_and_change() {
                 let instance = instance(&format!("{provider}-{round}"));
                 let registration = registry.register(instance.clone()).await.unwrap();
                 announced.lock().unwrap().insert(instance.id.clone());
-                for weight in 0..3 {
-                    registration.update(instance.clone().with_weight(weight)).await.unwrap();
-                }
+                registration.update(instance.clone().with_weight(0)).await.unwrap();
                 announced.lock().unwrap().remove(&instance.id);
                 // Some crash.
                 if (provider + round) % 4 > 0 {

@@ -28,9 +28,10 @@ async fn a_watch_may_begin_before_anybody_registered() {
 async fn a_watch_of_a_directory_that_is_deleted_ends_and_another_begins_anew() {
     let dir = tempfile::tempdir().unwrap();
     let registry = registry(dir.path());
-    let _lost = registry.register(instance("lost")).await.unwrap();
+    let lost = registry.register(instance("lost")).await.unwrap();
     let mut first = watch(&registry).await;
     sees(&mut first, &["lost"]).await;
+    drop(lost);
     fs::remove_dir_all(dir.path()).unwrap();
     let mut last = Some(());
     while last.is_some() {

@@ -7,7 +7,7 @@
 //!
 //!  your code -> GreeterStub -> Client  == TCP ==>  Server -> GreeterDispatcher -> your Greeter
 //!                                |
-//!                                +-- registry         which instances are there?      direct, memory, etcd
+//!                                +-- registry         which instances are there?      direct, file, memory, etcd
 //!                                +-- load balancer    which of them takes the call?   roundRobin, random, consistentHash
 //!                                +-- fault strategy   what if it fails?               failFast, failOver
 //! ```
@@ -53,6 +53,7 @@
 //!
 //! # Features
 //!
+//! - `file`, on by default: the registry `file`, a directory through which the processes of one machine find each other.
 //! - `etcd`, off by default: the registry `etcd`. Building it needs `protoc`, the compiler of protocol buffers.
 //!
 //! # Why this crate

@@ -45,7 +45,7 @@ impl Entry {
                 OpenOptions::new().write(true).create_new(true).open(&path).map_err(Failure::at("make", &path))?;
             match file.try_lock() {
                 // Before it was locked, it looked dead. Who saw that has removed it before letting go of it.
-                Ok(()) if entry.is_there() => return Ok((entry, file)),
+                Ok(()) if path.exists() => return Ok((entry, file)),
                 Ok(()) => {}
                 // Somebody looks at it right now, and will remove it.
                 Err(TryLockError::WouldBlock) => entry.remove()?,
@@ -66,9 +66,9 @@ impl Entry {
         (is_number(time) && is_number(process)).then(|| Self { stem: dir.join(name) })
     }
 
-    /// Whether anybody can find it.
-    pub(super) fn is_there(&self) -> bool {
-        self.path(LOCK).exists()
+    /// Whether it has all its files.
+    pub(super) fn is_whole(&self) -> bool {
+        self.path(LOCK).exists() && self.path(JSON).exists()
     }
 
     /// Whether its provider lives. If not, it is removed.

@@ -5,7 +5,7 @@
 //!    |            |
 //!    |          entry ==> <directory>/<service>/..        a lock, which tells the living from the dead, and JSON
 //!    |            |
-//!    +------- registration                                providers
+//!    +--- registration -> held                            providers
 //! ```
 //!
 //! Nothing here waits for the disk on a worker of the runtime.
@@ -14,6 +14,7 @@ mod changes;
 mod config;
 mod entry;
 mod error;
+mod held;
 mod registration;
 mod root;
 mod service;
@@ -48,8 +49,9 @@ use crate::value::Reader;
 ///
 /// On Linux every change is pushed, crashes included. Elsewhere a watch looks once a second.
 ///
-/// The directory must be on a local file system: those of a network do not lock reliably. A registration whose files are deleted is
-/// gone, and its provider does not notice.
+/// If somebody deletes the files of a provider that lives, it registers again within 5 s.
+///
+/// The directory must be on a local file system: those of a network do not lock reliably.
 ///
 /// # Examples
 ///
@@ -107,8 +109,7 @@ impl Registrar for Files {
     fn register(&self, instance: ServiceInstance) -> BoxFuture<'_, Result<Box<dyn Registration>, BoxError>> {
         Box::pin(async move {
             let service = self.service(&instance.service)?;
-            let announced = aside(move || Announced::new(&service, &instance)).await?;
-            Ok(Box::new(announced) as Box<dyn Registration>)
+            Ok(Box::new(Announced::new(service, instance).await?) as Box<dyn Registration>)
         })
     }
 }

@@ -1,32 +1,32 @@
-//! One announced instance.
+//! One registration, and the task that looks after it.
 
-use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rpc_core::registry::Registration;
 use rpc_core::{BoxError, BoxFuture, ServiceInstance};
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
 
 use super::aside;
-use super::entry::Entry;
 use super::error::Failure;
+use super::held::Held;
 use super::service::Service;
-use crate::value;
+
+/// How often to see whether the files are still there: whoever cleans up old ones knows nothing of locks.
+const CHECK_EVERY: Duration = Duration::from_secs(5);
 
 /// Dropped, it looks as if its provider had crashed.
 #[derive(Debug)]
 pub(super) struct Announced {
     service: String,
     id: String,
-    /// Shared with changes that are under way, which come one after the other; nothing once it is released.
-    held: Arc<Mutex<Option<Held>>>,
+    held: Shared,
+    keeping: AbortHandle,
 }
 
-/// What is held as long as the instance is announced.
-#[derive(Debug)]
-struct Held {
-    entry: Entry,
-    _lock: File,
-}
+/// Shared with what is under way, one at a time; nothing once it is released.
+type Shared = Arc<Mutex<Option<Held>>>;
 
 impl Announced {
     /// Announces an instance.
@@ -34,22 +34,15 @@ impl Announced {
     /// # Errors
     ///
     /// When it has no id, or the directory does not take it; nothing is announced then.
-    pub(super) fn new(service: &Service, instance: &ServiceInstance) -> Result<Self, Failure> {
-        let ServiceInstance { service: name, id, .. } = instance;
+    pub(super) async fn new(service: Service, instance: ServiceInstance) -> Result<Self, Failure> {
+        let (name, id) = (instance.service.clone(), instance.id.clone());
         if id.is_empty() {
             return Err(Failure::Empty("instance id"));
         }
-        let value = written(instance)?;
-        service.make()?;
-        let (entry, lock) = Entry::claim(service.dir())?;
-        if let Err(failure) = entry.write(&value) {
-            if let Err(error) = entry.remove() {
-                tracing::debug!(%error, "the files of a failed registration stay until somebody looks");
-            }
-            return Err(failure);
-        }
-        let held = Arc::new(Mutex::new(Some(Held { entry, _lock: lock })));
-        Ok(Self { service: name.clone(), id: id.clone(), held })
+        let held = aside(move || Held::announce(service, instance)).await?;
+        let held = Arc::new(Mutex::new(Some(held)));
+        let keeping = tokio::spawn(keep(Arc::clone(&held), name.clone(), id.clone())).abort_handle();
+        Ok(Self { service: name, id, held, keeping })
     }
 
     async fn change(&self, instance: ServiceInstance) -> Result<(), Failure> {
@@ -58,18 +51,13 @@ impl Announced {
             return Err(not_ours);
         }
         let held = Arc::clone(&self.held);
-        let change = move || match &*lock(&held) {
-            // Without its lock file, nobody would find what is written.
-            Some(held) if held.entry.is_there() => held.entry.write(&written(&instance)?),
-            _ => Err(not_ours),
-        };
-        aside(change).await
+        aside(move || lock(&held).as_mut().map_or(Err(not_ours), |held| held.update(instance))).await
     }
 
     async fn take_back(&self) -> Result<(), Failure> {
+        self.keeping.abort();
         let held = Arc::clone(&self.held);
-        // Whatever cannot be removed is dead at the end of this.
-        aside(move || lock(&held).take().map_or(Ok(()), |held| held.entry.remove())).await
+        aside(move || lock(&held).take().map_or(Ok(()), Held::release)).await
     }
 }
 
@@ -83,12 +71,26 @@ impl Registration for Announced {
     }
 }
 
-fn written(instance: &ServiceInstance) -> Result<Vec<u8>, Failure> {
-    value::write(instance).map_err(|source| Failure::Unwritable {
-        service: instance.service.clone(),
-        id: instance.id.clone(),
-        source,
-    })
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.keeping.abort();
+    }
+}
+
+/// Mends what others break, for ever.
+async fn keep(held: Shared, service: String, id: String) {
+    let mut is_down = false;
+    loop {
+        sleep(CHECK_EVERY).await;
+        let held = Arc::clone(&held);
+        let mended = aside(move || lock(&held).as_mut().map_or(Ok(()), Held::mend)).await;
+        if let Err(error) = &mended
+            && !is_down
+        {
+            tracing::warn!(service, id, %error, "this instance may be missing in the registry; trying until it is back");
+        }
+        is_down = mended.is_err();
+    }
 }
 
 /// It is whole wherever a panic could happen.

@@ -68,13 +68,9 @@ pub(crate) fn files(dir: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The file with this extension in the directory of the service, of which there is one.
-pub(crate) fn only(dir: &Path, extension: &str) -> PathBuf {
-    let names = files(dir);
-    let mut found = names.iter().filter(|name| name.ends_with(extension));
-    let name = found.next().unwrap();
-    assert_eq!(found.next(), None);
-    dir.join("user").join(name)
+/// The files with this extension in the directory of the service.
+pub(crate) fn paths(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    files(dir).iter().filter(|name| name.ends_with(extension)).map(|name| dir.join("user").join(name)).collect()
 }
 
 /// A provider in a process of its own, which runs the test `is_a_provider_in_a_process_of_its_own` of the same file.
@@ -83,8 +79,16 @@ pub(crate) struct Process(Child);
 impl Process {
     /// Starts one that registers the instance `process`, and waits until it has.
     pub(crate) fn start(dir: &Path) -> Self {
+        Self::start_at(&url(dir), &std::env::temp_dir())
+    }
+
+    /// The same at a url, in a session with this directory.
+    pub(crate) fn start_at(url: &str, runtime_dir: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "is_a_provider_in_a_process_of_its_own", "--nocapture"]).env(PROVIDER_URL, url(dir));
+        command
+            .args(["--exact", "is_a_provider_in_a_process_of_its_own", "--nocapture"])
+            .env(PROVIDER_URL, url)
+            .env("XDG_RUNTIME_DIR", runtime_dir);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let process = Self(child);
