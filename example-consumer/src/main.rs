@@ -18,7 +18,7 @@ use tracing_subscriber::filter::LevelFilter;
 #[command(disable_help_subcommand = true)]
 enum Command {
     /// Calls the providers that the registry knows, and sums up what became of it
-    Call(call::Arguments),
+    Call(Box<call::Arguments>),
     /// Shows what the framework does, and checks it: providers, a registry and clients in this process
     Demo,
 }
@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
     let result = match command {
         Command::Call(arguments) => {
             tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(LevelFilter::WARN).init();
-            call::run(arguments).await
+            call::run(*arguments).await
         }
         // Explains by itself what goes wrong, on purpose.
         Command::Demo => demo::run().await.map_err(Failure::Trouble),

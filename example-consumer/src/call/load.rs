@@ -18,7 +18,8 @@ const MAX_UNDER_WAY: usize = 10_000;
 /// Makes all calls, or those until `stop`, which drops what is under way then.
 pub(super) async fn run(calls: &Arc<Calls>, stop: &CancellationToken) -> Tally {
     let (requests, duration) = calls.arguments.limits();
-    let numbers = Numbers { next: AtomicU64::new(0), requests, until: duration.map(|time| Instant::now() + time) };
+    let began = Instant::now();
+    let numbers = Numbers { next: AtomicU64::new(0), requests, began, until: duration.map(|time| began + time) };
     match calls.arguments.rate {
         Some(rate) => open(calls, numbers, rate, stop).await,
         None => closed(calls, numbers, stop).await,
@@ -30,6 +31,7 @@ pub(super) async fn run(calls: &Arc<Calls>, stop: &CancellationToken) -> Tally {
 struct Numbers {
     next: AtomicU64,
     requests: u64,
+    began: Instant,
     until: Option<Instant>,
 }
 
@@ -90,13 +92,13 @@ async fn open(calls: &Arc<Calls>, numbers: Numbers, rate: u32, stop: &Cancellati
 fn schedule(numbers: Numbers, rate: u32) -> mpsc::Receiver<(u64, Instant)> {
     let (sender, receiver) = mpsc::channel(64);
     thread::spawn(move || {
-        let (began, mut due) = (Instant::now(), Instant::now());
+        let mut due = numbers.began;
         while let Some(number) = numbers.take(due) {
             thread::sleep(due.saturating_duration_since(Instant::now()));
             if sender.blocking_send((number, due)).is_err() {
                 return;
             }
-            due = began + Duration::from_secs(number + 1) / rate;
+            due = numbers.began + Duration::from_secs(number + 1) / rate;
         }
     });
     receiver

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::calls::Outcome;
 
-/// Digits of a latency that count.
-const DIGITS: u8 = 3;
+/// Digits of a latency that count. Each caller has a tally: with more they take much memory where there are many.
+const DIGITS: u8 = 2;
 
 /// What became of so many calls.
 #[derive(Debug)]

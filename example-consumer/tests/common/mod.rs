@@ -76,7 +76,9 @@ impl Summary {
         assert_eq!(summary.failed, summary.errors.values().sum::<u64>(), "{line}");
         assert_eq!(summary.answered(), summary.ok + summary.errors["remote"] + summary.errors["application"], "{line}");
         let Latency { p50, p99, max } = summary.latency_us;
-        assert!(p50 <= p99 && p99 <= max && max / 1_000 <= summary.elapsed_ms + 1, "{line}");
+        // Latencies have two digits that count.
+        let longest = (summary.elapsed_ms + 1) * 1_010;
+        assert!(p50 <= p99 && p99 <= max && max <= longest, "{line}");
         summary
     }
 
