@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
             tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(LevelFilter::WARN).init();
             call::run(*arguments).await
         }
-        // Explains by itself what goes wrong, on purpose.
+        // Without logs: what goes wrong there is meant to, and explained.
         Command::Demo => demo::run().await.map_err(Failure::Trouble),
     };
     let (code, error) = match result {
