@@ -21,18 +21,20 @@ pub(crate) enum Fault {
 
 /// The addresses of `host:port,host:port`, each once.
 pub(crate) fn addresses(list: &str) -> Result<Vec<String>, Fault> {
-    if list.is_empty() {
-        return Err(Fault::Empty);
-    }
+    checked(list.split(',').filter(|_| !list.is_empty()))
+}
+
+/// The same of addresses that are apart already.
+pub(crate) fn checked<'a>(list: impl Iterator<Item = &'a str>) -> Result<Vec<String>, Fault> {
     let mut addresses = Vec::new();
-    for address in list.split(',') {
+    for address in list {
         check(address)?;
         if addresses.iter().any(|known| known == address) {
             return Err(Fault::Twice(address.into()));
         }
         addresses.push(address.into());
     }
-    Ok(addresses)
+    if addresses.is_empty() { Err(Fault::Empty) } else { Ok(addresses) }
 }
 
 fn check(address: &str) -> Result<(), Fault> {

@@ -49,6 +49,7 @@
 //!
 //! - Services: [`rpc_service`]. Errors: [`RpcError`], [`Code`], [`Executed`].
 //! - Consumers: [`Client`], [`CallOptions`], [`CallReport`], [`Changes`]. Providers: [`Server`], [`Context`].
+//! - Configuration: [`Config`], [`Policy`].
 //! - Plugins: [`PluginConfig`], [`extension`], [`registry`], [`loadbalancer`], [`fault`].
 //!
 //! # Features

@@ -50,17 +50,17 @@ fn plugins(config: &ClientConfig) -> Result<(), BuildError> {
 }
 
 /// Whether the program has this service, and the service these methods.
-fn check_names<'a>(service: &str, methods: impl Iterator<Item = &'a String>) -> Result<(), BuildError> {
+fn check_names<'a>(service: &str, mut methods: impl Iterator<Item = &'a String>) -> Result<(), BuildError> {
     let meant: Vec<_> = linked().filter(|known| known.declared() == service).collect();
     if meant.is_empty() {
         return Err(unknown_service(service));
     }
     let known: Vec<_> = meant.iter().flat_map(|service| service.methods()).map(Method::name).collect();
-    for asked in methods.filter(|method| !known.contains(&method.as_str())) {
-        let (service, asked, nearest) = (service.to_owned(), asked.clone(), nearest(asked, &known));
-        return Err(BuildError::UnknownMethod { service, asked, nearest, methods: known });
-    }
-    Ok(())
+    let Some(asked) = methods.find(|method| !known.contains(&method.as_str())) else {
+        return Ok(());
+    };
+    let (service, asked, nearest) = (service.to_owned(), asked.clone(), nearest(asked, &known));
+    Err(BuildError::UnknownMethod { service, asked, nearest, methods: known })
 }
 
 fn unknown_service(asked: &str) -> BuildError {

@@ -101,3 +101,56 @@ impl fmt::Debug for Policies {
         f.debug_struct("Policies").field("faults", &self.faults.0).field("balancers", &self.balancers.0).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::client::Stub as _;
+    use crate::testing::probe::ProbeStub;
+
+    /// The policies of a service with the methods `echo`, `nap` and `time_left`.
+    fn policies(text: &str) -> Policies {
+        Policies::new(ProbeStub::SERVICE, Config::from_toml(text).unwrap().client_config()).unwrap()
+    }
+
+    fn balancers_of(policies: &Policies) -> Vec<usize> {
+        policies.methods.iter().map(|method| method.balancer).collect()
+    }
+
+    #[test]
+    fn methods_for_which_nothing_is_said_share_what_the_client_has() {
+        let policies = policies("client.services.Other.fault = 'twice'");
+        assert_eq!((policies.faults.0.len(), policies.balancers.0.len()), (1, 1));
+        assert_eq!(balancers_of(&policies), [0, 0, 0]);
+        assert!(
+            policies.methods.iter().all(|method| method.fault.is_none()),
+            "a strategy that adds nothing is left out"
+        );
+    }
+
+    #[test]
+    fn a_service_that_names_its_own_has_nothing_of_the_clients() {
+        let policies =
+            policies("client.services.Probe = { fault = 'twice', loadBalancer = 'counted', timeoutMs = 70 }");
+        let keys = [&policies.faults.0[0].0, &policies.balancers.0[0].0];
+        assert_eq!(keys, ["client.services.Probe.fault", "client.services.Probe.loadBalancer"]);
+        assert_eq!((policies.faults.0.len(), policies.balancers.0.len()), (1, 1));
+        assert_eq!(policies.of(1).timeout, Duration::from_millis(70));
+    }
+
+    #[test]
+    fn a_method_that_names_its_own_has_an_instance_of_its_own() {
+        let policies = policies(
+            "[client.services.Probe]\nfault = 'twice'\ntimeoutMs = 70\n\
+             [client.services.Probe.methods]\n\
+             nap = { fault = 'twice', loadBalancer = 'counted' }\n\
+             time_left = { fault = 'failFast', timeoutMs = 9 }",
+        );
+        assert_eq!(balancers_of(&policies), [0, 1, 0]);
+        let [echo, nap] = [0, 1].map(|ordinal| policies.of(ordinal).fault.clone().unwrap());
+        assert!(!Arc::ptr_eq(&echo, &nap));
+        assert!(policies.of(2).fault.is_none());
+        assert_eq!([0, 1, 2].map(|ordinal| policies.of(ordinal).timeout.as_millis()), [70, 70, 9]);
+    }
+}

@@ -214,6 +214,12 @@ impl Config {
         self.server.listen.as_deref()
     }
 
+    /// The section `client`.
+    #[cfg(test)]
+    pub(crate) fn client_config(&self) -> &ClientConfig {
+        &self.client
+    }
+
     /// A client that is configured so, to be built.
     pub fn client(&self) -> ClientBuilder {
         ClientBuilder::configured(self.client.clone(), self.registry.clone())

@@ -15,7 +15,7 @@ mod leaving;
 mod liveness;
 mod load;
 mod preparing;
-mod probe;
+pub(crate) mod probe;
 mod registering;
 mod runs;
 mod script;

@@ -1,18 +1,20 @@
-//! The url of the registry.
+//! What the registry is told, in a url or a table.
 
+use rpc_core::{BoxError, Settings};
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::key;
 use crate::address;
 
-/// The part of etcd's keys that is ours, unless the url names another.
+/// The part of etcd's keys that is ours, unless another is named.
 const DEFAULT_NAMESPACE: &str = "rpc";
-/// Seconds that an instance outlives its provider at most, unless the url says otherwise.
+/// Seconds that an instance outlives its provider at most, unless told otherwise.
 const DEFAULT_LEASE_TTL: i64 = 15;
 /// The bounds of that: etcd grants no less than 2 s by default, and what crashed should not be listed for more than an hour.
 const LEASE_TTL: std::ops::RangeInclusive<i64> = 2..=3_600;
 
-/// What a url says.
+/// What a url or a table says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Config {
     /// Each as `host:port`.
@@ -30,7 +32,26 @@ pub(super) struct BadUrl {
     fault: Fault,
 }
 
-/// What is wrong with a url, worded so as to follow it in a sentence.
+/// A table that does not say it all, or says what cannot be.
+#[derive(Debug, Error)]
+#[error(
+    "the registry {fault}; give it `endpoints = [\"host:port\"]` and if need be `namespace = \"rpc\"` and `leaseTtl = 15`, or all of them in `url`"
+)]
+struct BadTable {
+    fault: Fault,
+}
+
+/// The settings of the registry.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Table {
+    url: Option<String>,
+    endpoints: Option<Vec<String>>,
+    namespace: Option<String>,
+    lease_ttl: Option<i64>,
+}
+
+/// What is wrong with a url or a table, worded so as to follow it in a sentence.
 #[derive(Debug, Error)]
 enum Fault {
     #[error("does not begin with `etcd://`")]
@@ -45,14 +66,46 @@ enum Fault {
     UnknownParameter(String),
     #[error("has the parameter `leaseTtl` twice")]
     Twice,
+    #[error("has a url and other settings beside it")]
+    Both,
     #[error("has a leaseTtl of `{0}`, which is not a number of seconds from 2 to 3600")]
     LeaseTtl(String),
 }
 
 impl Config {
+    /// Reads the settings: a url, or what it would say.
+    pub(super) fn from_settings(settings: &Settings) -> Result<Self, BoxError> {
+        match settings.parse()? {
+            Table { url: Some(url), endpoints: None, namespace: None, lease_ttl: None } => Ok(Self::from_url(&url)?),
+            table => Ok(table.config().map_err(|fault| BadTable { fault })?),
+        }
+    }
+
     /// Takes a url apart.
     pub(super) fn from_url(url: &str) -> Result<Self, BadUrl> {
         parse(url).map_err(|fault| BadUrl { url: shown(url), fault })
+    }
+}
+
+impl Table {
+    fn config(self) -> Result<Config, Fault> {
+        if self.url.is_some() {
+            return Err(Fault::Both);
+        }
+        let endpoints = self.endpoints.unwrap_or_default();
+        if endpoints.iter().any(|endpoint| endpoint.contains('@')) {
+            return Err(Fault::User);
+        }
+        let namespace = self.namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
+        let lease_ttl = self.lease_ttl.unwrap_or(DEFAULT_LEASE_TTL);
+        if !LEASE_TTL.contains(&lease_ttl) {
+            return Err(Fault::LeaseTtl(lease_ttl.to_string()));
+        }
+        Ok(Config {
+            endpoints: address::checked(endpoints.iter().map(String::as_str))?,
+            namespace: checked_namespace(namespace)?,
+            lease_ttl,
+        })
     }
 }
 
@@ -64,12 +117,18 @@ fn parse(url: &str) -> Result<Config, Fault> {
     let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let (endpoints, namespace) = rest.split_once('/').unwrap_or((rest, ""));
     let namespace = if namespace.is_empty() { DEFAULT_NAMESPACE } else { namespace };
-    key::check("namespace", namespace).map_err(|_| Fault::Namespace(namespace.to_owned()))?;
     Ok(Config {
         endpoints: address::addresses(endpoints)?,
-        namespace: namespace.to_owned(),
+        namespace: checked_namespace(namespace.to_owned())?,
         lease_ttl: lease_ttl(parameters)?,
     })
+}
+
+fn checked_namespace(namespace: String) -> Result<String, Fault> {
+    match key::check("namespace", &namespace) {
+        Ok(()) => Ok(namespace),
+        Err(_) => Err(Fault::Namespace(namespace)),
+    }
 }
 
 fn lease_ttl(parameters: &str) -> Result<i64, Fault> {
@@ -137,6 +196,52 @@ mod tests {
             let form = "etcd://host:port,host:port/namespace?leaseTtl=15";
             assert_eq!(error.to_string(), format!("registry url `{url}` {fault}; write `{form}`"));
         }
+    }
+
+    fn table(text: &str) -> Result<Config, String> {
+        let settings: Settings = serde_json::from_str(text).unwrap();
+        Config::from_settings(&settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_table_says_the_same_as_its_url() {
+        for (text, url) in [
+            (r#"{"url":"etcd://a:1/shop?leaseTtl=5"}"#, "etcd://a:1/shop?leaseTtl=5"),
+            (r#"{"endpoints":["a:1"]}"#, "etcd://a:1"),
+            (
+                r#"{"endpoints":["a:1","[::1]:2"],"namespace":"shop","leaseTtl":5}"#,
+                "etcd://a:1,[::1]:2/shop?leaseTtl=5",
+            ),
+        ] {
+            assert_eq!(table(text).unwrap(), Config::from_url(url).unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_table_is_refused_with_the_settings_expected() {
+        const FORM: &str = r#"give it `endpoints = ["host:port"]` and if need be `namespace = "rpc"` and `leaseTtl = 15`, or all of them in `url`"#;
+        for (text, fault) in [
+            ("{}", "lists no address"),
+            (r#"{"endpoints":[]}"#, "lists no address"),
+            (r#"{"namespace":"rpc"}"#, "lists no address"),
+            (r#"{"endpoints":["ann:secret@a:1"]}"#, "has a user, which is not supported"),
+            (r#"{"endpoints":["a:1,b:1"]}"#, "has no valid host in `a:1,b:1`"),
+            (
+                r#"{"endpoints":["a:1"],"namespace":"x y"}"#,
+                "has a namespace `x y` with white space or more than one part",
+            ),
+            (r#"{"endpoints":["a:1"],"namespace":""}"#, "has a namespace `` with white space or more than one part"),
+            (
+                r#"{"endpoints":["a:1"],"leaseTtl":1}"#,
+                "has a leaseTtl of `1`, which is not a number of seconds from 2 to 3600",
+            ),
+            (r#"{"endpoints":["a:1"],"url":"etcd://a:1"}"#, "has a url and other settings beside it"),
+            (r#"{"url":"etcd://a:1","leaseTtl":5}"#, "has a url and other settings beside it"),
+        ] {
+            assert_eq!(table(text).unwrap_err(), format!("the registry {fault}; {FORM}"));
+        }
+        assert_eq!(table(r#"{"endpoint":"a:1"}"#).unwrap_err(), "setting `endpoint` is not accepted");
+        assert_eq!(table(r#"{"endpoints":"a:1"}"#).unwrap_err(), "setting `endpoints` is not accepted");
     }
 
     #[test]

@@ -30,7 +30,6 @@ use std::sync::Arc;
 
 use rpc_core::registry::{Discovery, InstanceList, InstanceWatch, Registrar, Registration};
 use rpc_core::{BoxError, BoxFuture, ServiceInstance, Settings, register};
-use serde::Deserialize;
 
 use config::Config;
 use connection::Connection;
@@ -71,7 +70,7 @@ pub struct Etcd {
 }
 
 impl Etcd {
-    /// The key it is registered under. Its only setting is `url`.
+    /// The key it is registered under. Its settings are `url`, or in place of it `endpoints`, `namespace` and `leaseTtl`.
     pub const KEY: &'static str = "etcd";
 
     /// Takes everything from a url. Nothing is sent before it is used, which needs a Tokio runtime, always the same one.
@@ -80,10 +79,13 @@ impl Etcd {
     ///
     /// When `url` is not of the form above.
     pub fn from_url(url: &str) -> Result<Self, BoxError> {
-        let config = Config::from_url(url)?;
+        Ok(Self::new(Config::from_url(url)?))
+    }
+
+    fn new(config: Config) -> Self {
         let connection = Arc::new(Connection::new(&config));
         let keeper = Arc::new(Keeper::new(Arc::clone(&connection), config.lease_ttl));
-        Ok(Self { config, connection, reader: Arc::default(), keeper })
+        Self { config, connection, reader: Arc::default(), keeper }
     }
 
     fn service(&self, name: &str) -> Result<Service, BoxError> {
@@ -131,13 +133,6 @@ impl fmt::Debug for Etcd {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Settled {
-    url: String,
-}
-
 fn build(settings: &Settings) -> Result<Arc<Etcd>, BoxError> {
-    let Settled { url } = settings.parse()?;
-    Ok(Arc::new(Etcd::from_url(&url)?))
+    Ok(Arc::new(Etcd::new(Config::from_settings(settings)?)))
 }

@@ -1,5 +1,6 @@
 //! A public service in a crate without a prelude, with every lint denied and the framework under another name.
 #![no_implicit_prelude]
+#![forbid(unsafe_code)]
 #![deny(
     warnings,
     missing_docs,
