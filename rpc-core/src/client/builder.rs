@@ -36,7 +36,7 @@ pub enum BuildError {
     /// A time or a size is zero, in which nothing can be done.
     #[error("`{0}` is 0; give it 1 or more, or leave it to its default")]
     Zero(String),
-    /// A plugin is unknown or refuses its settings.
+    /// A plugin is unknown or refuses its settings, or the registry's URL is none.
     #[error(transparent)]
     Plugin(#[from] PluginError),
     /// Something is said for a service that is not part of the program.

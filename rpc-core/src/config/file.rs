@@ -17,9 +17,10 @@ pub(super) fn read(path: &Path, variable: Option<&'static str>) -> Result<Config
 /// Reads the text of a file.
 pub(super) fn parse(text: &str, path: Option<&Path>) -> Result<Config, ConfigError> {
     toml::from_str(text).map_err(|error| {
-        let span = error.span().unwrap_or_default();
-        let (line, column) = position(text, span.start);
-        let key = DeTable::parse(text).ok().and_then(|table| key(table.get_ref(), &span));
+        let span = error.span();
+        let (line, column) = position(text, span.as_ref().map_or(0, |span| span.start));
+        let table = DeTable::parse(text).ok();
+        let key = table.zip(span).and_then(|(table, span)| key(table.get_ref(), &span));
         ConfigError::Text {
             path: path.map(Path::to_owned),
             line,

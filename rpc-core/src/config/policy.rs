@@ -75,9 +75,8 @@ pub(crate) struct ServicePolicy {
 }
 
 /// A [`ServicePolicy`] as it is written. Serde's `flatten` would do it, and would lose where a mistake is.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default, expecting = "a table")]
-#[derive(Default)]
 struct Section {
     #[serde(skip_serializing_if = "Option::is_none")]
     load_balancer: Option<PluginConfig>,

@@ -108,10 +108,13 @@ fn nothing_said_is_all_defaults() {
 
 #[test]
 fn what_is_printed_loads_to_the_same() {
-    for text in ["", FULL, DEFAULTS, "[client.services.Probe.methods.nap]", "[client.services.\"a.b\"]"] {
+    let lines = r#"server.metadata."a\nb" = "c\nd\"\"\"'''\u0000e" "#;
+    for text in ["", FULL, DEFAULTS, lines, "[client.services.Probe.methods.nap]", "[client.services.\"a.b\"]"] {
         let printed = read(text).to_string();
         assert_eq!(read(&printed).to_string(), printed, "{text}");
-        assert_eq!(format!("{:?}", read(&printed)), format!("{:?}", Config::from_toml(&printed).unwrap()));
+        let (once, again) = (read(text), read(&printed));
+        assert_eq!(format!("{:?}", again.client()), format!("{:?}", once.client()), "{text}");
+        assert_eq!(again.server.metadata, once.server.metadata);
     }
     let printed = read(FULL).to_string();
     for line in FULL.lines().filter(|line| !line.is_empty()) {
@@ -177,6 +180,17 @@ fn what_is_overridden_counts_for_all_calls() {
         ),
         "{config}"
     );
+}
+
+#[test]
+fn who_asked_for_a_plugin_is_told_by_the_client_that_cannot_have_it() {
+    let asked = [("RPC_FAULT", "failfast"), ("RPC_REGISTRY", "fixed:a:1")];
+    let mut config = environment(&asked).unwrap();
+    let error = config.client().build().unwrap_err().to_string();
+    assert!(error.starts_with("`RPC_FAULT`: unknown fault strategy `failfast`;"), "{error}");
+    config.set_fault("failsafe");
+    let error = config.client().build().unwrap_err().to_string();
+    assert!(error.starts_with("`client.fault`: unknown fault strategy `failsafe`;"), "{error}");
 }
 
 #[test]
