@@ -12,6 +12,7 @@ pub(super) use poll::Changes;
 
 /// What happened; what implies another look comes later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux tells what happened"))]
 pub(super) enum Change {
     /// A registration may have come, gone, or changed.
     Value,
