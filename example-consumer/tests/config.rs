@@ -6,50 +6,31 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 
 use common::{Provider, Summary, consumer, provider, provider_command};
+use tempfile::{NamedTempFile, TempDir};
 
-/// A directory of a test's own, removed with it.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rpc-test-{name}-{}", std::process::id()));
-        fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
-        Self(path)
-    }
-
-    /// The path of a file with this text.
-    fn file(&self, text: &str) -> String {
-        let path = self.0.join("rpc.toml");
-        fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // What is left over harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A configuration file with this text, and its path.
+fn file(text: &str) -> (NamedTempFile, String) {
+    let file = NamedTempFile::new().unwrap();
+    fs::write(file.path(), text).unwrap();
+    let path = file.path().to_str().unwrap().to_owned();
+    (file, path)
 }
 
 #[test]
 fn the_programs_find_each_other_without_a_word() {
-    let runtime = Directory::new("runtime");
-    let provider = Provider::ready(provider_command(&[]).env("XDG_RUNTIME_DIR", &runtime.0));
-    let summary = Summary::of(consumer(&["call", "--json"]).env("XDG_RUNTIME_DIR", &runtime.0));
+    let runtime = TempDir::new().unwrap();
+    let provider = Provider::ready(provider_command(&[]).env("XDG_RUNTIME_DIR", runtime.path()));
+    let summary = Summary::of(consumer(&["call", "--json"]).env("XDG_RUNTIME_DIR", runtime.path()));
     assert_eq!((summary.ok, summary.by_instance[&provider.id]), (1, 1));
     assert!(provider.address.starts_with("127.0.0.1:"), "{}", provider.address);
 }
 
 #[test]
 fn a_flag_counts_before_the_environment_and_that_before_the_file() {
-    let directory = Directory::new("precedence");
     let provider = provider("memory:none", "p1");
-    let file = directory.file(&format!(
+    let (_file, file) = file(&format!(
         "registry = 'direct://{}'\n[client.services.UserService.methods.nap]\ntimeoutMs = 1",
         provider.address
     ));
@@ -67,8 +48,7 @@ fn a_flag_counts_before_the_environment_and_that_before_the_file() {
 
 #[test]
 fn retries_go_to_the_fault_strategy_that_is_configured() {
-    let directory = Directory::new("retries");
-    let file = directory.file("registry = 'direct://127.0.0.1:1'\nclient.fault = { name = 'failOver', retries = 99 }");
+    let (_file, file) = file("registry = 'direct://127.0.0.1:1'\nclient.fault = { name = 'failOver', retries = 99 }");
     let configured = consumer(&["call", "--config", &file]).output().unwrap();
     assert_eq!(configured.status.code(), Some(2), "{configured:?}");
     let summary = Summary::of(&mut consumer(&["call", "--json", "--config", &file, "--retries", "0"]));
@@ -77,9 +57,8 @@ fn retries_go_to_the_fault_strategy_that_is_configured() {
 
 #[test]
 fn a_provider_is_configured_by_a_file_too_and_a_flag_counts_before_it() {
-    let directory = Directory::new("provider");
-    let file =
-        directory.file("registry = 'memory:x'\n[server]\nid = 'by-file'\nlisten = '127.0.0.1:0'\nadvertise = 'a:1'");
+    let (_file, file) =
+        file("registry = 'memory:x'\n[server]\nid = 'by-file'\nlisten = '127.0.0.1:0'\nadvertise = 'a:1'");
     let provider = |more: &[&str]| {
         let provider = Provider::ready(&mut provider_command(&[&["--config", &file], more].concat()));
         (provider.id.clone(), provider.address.clone())
@@ -90,8 +69,7 @@ fn a_provider_is_configured_by_a_file_too_and_a_flag_counts_before_it() {
 
 #[test]
 fn a_mistake_in_the_file_ends_both_programs_with_2_and_is_named() {
-    let directory = Directory::new("mistake");
-    let file = directory.file("[client]\ntimeoutMs = 0");
+    let (_file, file) = file("[client]\ntimeoutMs = 0");
     for mut program in [consumer(&["call", "--config", &file]), provider_command(&["--config", &file])] {
         let output = program.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();

@@ -13,6 +13,7 @@ fn the_demo_shows_every_scene_and_ends_well() {
     assert_eq!(output.status.code(), Some(0), "{shown}{error}");
     assert_eq!(error, "");
     for line in [
+        "    registry = \"memory:demo\"",
         "    provider-1     1000",
         "    provider-2     1000",
         "    provider-3     1000",
