@@ -29,8 +29,8 @@ pub trait UserService {
     async fn nap(&self, ms: u64) -> Result<(), RpcError>;
 }
 
-/// A user that is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A user that is stored. The default is what callers get who go on without an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// What the user is found by.
     pub id: u64,

@@ -14,6 +14,16 @@ pub struct Users {
 }
 
 impl Users {
+    /// How many users a provider begins with; their ids count from 1.
+    pub const EXAMPLES: u64 = 100;
+
+    /// With users to ask for: `user-1`, `user-2` and so on.
+    #[must_use]
+    pub fn with_examples() -> Self {
+        let users = (1..=Self::EXAMPLES).map(|id| User { id, name: format!("user-{id}") });
+        Self { users: Arc::new(Mutex::new(users.collect())) }
+    }
+
     /// Only whole users are ever pushed, so what a panic leaves behind is good.
     fn users(&self) -> MutexGuard<'_, Vec<User>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,46 +1,101 @@
 //! A provider of the example service: serves until it is told to end, then leaves gracefully.
 //!
 //! ```text
-//! example-provider [ADDRESS]
+//! example-provider --registry etcd://127.0.0.1:2379/demo --id provider-1
 //! ```
 
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::ensure;
+use clap::Parser;
 use example_api::{UserServiceDispatcher, Users};
-use rpc::{Server, Signals};
+use rpc::{Config, ConfigError, ServerBuilder, Signals, StartError};
+use tracing_subscriber::filter::LevelFilter;
 
-const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
-
-const USAGE: &str = "\
-usage: example-provider [ADDRESS]
-
-Serves UserService on ADDRESS (host:port, 127.0.0.1:9000 if not given; port 0 takes a free one)
-until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.";
+/// Serves UserService until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.
+///
+/// Once it serves and is registered it says so: `ready id=ID address=HOST:PORT`. Each argument wins over the configuration.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The configuration [default: the file that RPC_CONFIG names, if it does]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to register [default: `file:`, a directory of yours on this machine]
+    #[arg(long, value_name = "URL")]
+    registry: Option<String>,
+    /// Where to listen, as host:port; port 0 takes a free one
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The address to register, as host:port [default: the one that it listens on]
+    #[arg(long, value_name = "ADDR")]
+    advertise: Option<String>,
+    /// The id to register [default: the address to register]
+    #[arg(long)]
+    id: Option<String>,
+    /// The share of the calls, relative to other providers; 0 for none
+    #[arg(long, value_name = "N")]
+    weight: Option<u32>,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let address = arguments.next().unwrap_or_else(|| DEFAULT_ADDRESS.into());
-    if arguments.next().is_some() || address.starts_with('-') {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    }
-    match serve(&address).await {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt().with_writer(io::stderr).with_max_level(LevelFilter::INFO).init();
+    match serve(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(if is_mistake(&error) { 2 } else { 1 })
         }
     }
 }
 
-async fn serve(address: &str) -> anyhow::Result<()> {
+async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     // From here on a signal ends it in order, even one that comes while it starts.
     let signals = Signals::new()?;
-    let users = UserServiceDispatcher::new(Users::default());
-    let server = Server::builder().service(users).listen(address).start().await?;
-    println!("serving UserService on {}; ctrl-c ends it", server.address());
+    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples())).start().await?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
+    stdout.flush()?;
     let cut = server.run_until(signals).await;
-    anyhow::ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
+    ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
     Ok(())
+}
+
+fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {
+    let mut config = Config::load(arguments.config.as_deref())?;
+    let mut listen = arguments.listen;
+    if let Some(url) = arguments.registry {
+        config.set_registry(url);
+    } else if !config.has_registry() {
+        config.set_registry("file:");
+        // All who look there are on this machine.
+        listen = listen.or_else(|| config.listen().is_none().then(|| "127.0.0.1:0".to_owned()));
+    }
+    let mut server = config.server();
+    if let Some(address) = listen {
+        server = server.listen(address);
+    }
+    if let Some(address) = arguments.advertise {
+        server = server.advertise(address);
+    }
+    if let Some(id) = arguments.id {
+        server = server.id(id);
+    }
+    if let Some(weight) = arguments.weight {
+        server = server.weight(weight);
+    }
+    Ok(server)
+}
+
+/// Whether what was asked for cannot be, or is just not to be had now.
+fn is_mistake(error: &anyhow::Error) -> bool {
+    match error.downcast_ref() {
+        Some(StartError::Listen { source, .. }) => source.kind() == io::ErrorKind::InvalidInput,
+        Some(StartError::Register { .. } | StartError::Advertise(_)) => false,
+        Some(_) => true,
+        None => error.is::<ConfigError>(),
+    }
 }

@@ -3,72 +3,38 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
 
-use std::io::{BufRead, BufReader};
-use std::pin::{Pin, pin};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+mod common;
 
+use std::net::TcpListener;
+use std::path::Path;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use common::{Provider, program};
 use example_api::{UserService, UserServiceStub};
 use rpc::{CallOptions, Client, Code};
 
-/// How long a provider may take to leave when nothing keeps it, ten times over.
-const LEAVES_WITHIN: Duration = Duration::from_secs(10);
+const PROVIDER: &str = env!("CARGO_BIN_EXE_example-provider");
 
-fn provider(arguments: &[&str]) -> Command {
-    let mut provider = Command::new(env!("CARGO_BIN_EXE_example-provider"));
-    provider.args(arguments);
-    provider
+/// A provider on a free port, in a registry of its own.
+fn provider(more: &[&str]) -> Provider {
+    let arguments = [&["--registry", "memory:test", "--listen", "127.0.0.1:0"], more].concat();
+    Provider::ready(&mut program(Path::new(PROVIDER), &arguments))
 }
 
-/// A provider that serves; killed when it is dropped.
-struct Serving {
-    process: Child,
-    address: String,
+/// The code that a provider which does not start ends with, and what it says.
+fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = program(Path::new(PROVIDER), arguments).output().unwrap();
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-impl Serving {
-    fn start() -> Self {
-        let process = provider(&["127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut serving = Self { process, address: String::new() };
-        let mut line = String::new();
-        BufReader::new(serving.process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("serving UserService on ").and_then(|rest| rest.split_once(';')).unwrap().0;
-        serving.address = address.to_owned();
-        serving
-    }
-
-    /// A stub over a connection that is open.
-    async fn connected(&self) -> UserServiceStub {
-        let client = Client::builder().registry(format!("direct://{}", self.address)).build().unwrap();
-        let users: UserServiceStub = client.stub().unwrap();
-        assert_eq!(users.whoami().await.unwrap(), self.address);
-        users
-    }
-
-    fn signal(&self, name: &str) {
-        let killed = Command::new("kill").args([name, &self.process.id().to_string()]).status().unwrap();
-        assert!(killed.success());
-    }
-
-    /// Waits until it has ended, which shall be soon.
-    async fn ended(&mut self) -> ExitStatus {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.process.try_wait().unwrap() {
-                println!("ended after {:?}", started.elapsed());
-                return status;
-            }
-            assert!(started.elapsed() <= LEAVES_WITHIN, "it has not ended after {LEAVES_WITHIN:?}");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ended_before = self.process.kill();
-        let _reaped_before = self.process.wait();
-    }
+/// A stub over a connection that is open.
+async fn connected(provider: &Provider) -> UserServiceStub {
+    let client = Client::builder().registry(format!("direct://{}", provider.address)).build().unwrap();
+    let users: UserServiceStub = client.stub().unwrap();
+    assert_eq!(users.whoami().await.unwrap(), provider.id);
+    users
 }
 
 /// Sends a call, which takes long, and waits until its handler has begun.
@@ -82,10 +48,24 @@ async fn begin<T>(users: &UserServiceStub, call: Pin<&mut impl Future<Output = T
 }
 
 #[tokio::test]
+async fn serves_at_the_address_that_it_is_ready_at_and_has_users_to_ask_for() {
+    let provider = provider(&[]);
+    assert_eq!(provider.id, provider.address);
+    let users = connected(&provider).await;
+    assert_eq!(users.get_user(100).await.unwrap().name, "user-100");
+}
+
+#[test]
+fn is_ready_with_the_id_and_the_address_that_it_is_given() {
+    let provider = provider(&["--id", "p 1", "--advertise", "users.internal:9000", "--weight", "0"]);
+    assert_eq!((&*provider.id, &*provider.address), ("p 1", "users.internal:9000"));
+}
+
+#[tokio::test]
 async fn answers_what_is_in_flight_and_leaves_when_it_is_told_to_end() {
     for signal in ["-TERM", "-INT"] {
-        let mut provider = Serving::start();
-        let (users, _idle) = (provider.connected().await, provider.connected().await);
+        let mut provider = provider(&[]);
+        let (users, _idle) = (connected(&provider).await, connected(&provider).await);
         let mut nap = pin!(users.nap(500));
         begin(&users, nap.as_mut()).await;
         provider.signal(signal);
@@ -95,10 +75,19 @@ async fn answers_what_is_in_flight_and_leaves_when_it_is_told_to_end() {
 }
 
 #[tokio::test]
+async fn leaves_in_order_when_it_is_told_to_as_soon_as_it_is_ready() {
+    for signal in ["-TERM", "-INT"] {
+        let mut provider = provider(&[]);
+        provider.signal(signal);
+        assert_eq!(provider.ended().await.code(), Some(0), "{signal}");
+    }
+}
+
+#[tokio::test]
 async fn a_second_signal_ends_it_at_once() {
     for (first, second) in [("-TERM", "-TERM"), ("-INT", "-TERM"), ("-TERM", "-INT")] {
-        let mut provider = Serving::start();
-        let (users, other) = (provider.connected().await, provider.connected().await);
+        let mut provider = provider(&[]);
+        let (users, other) = (connected(&provider).await, connected(&provider).await);
         let users = users.with(CallOptions::new().timeout(Duration::from_secs(60)));
         let mut nap = pin!(users.nap(60_000));
         begin(&users, nap.as_mut()).await;
@@ -114,18 +103,33 @@ async fn a_second_signal_ends_it_at_once() {
 }
 
 #[test]
-fn says_why_it_cannot_listen() {
-    let output = provider(&["nowhere"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(error.starts_with("error: cannot listen on `nowhere`: "), "{error}");
+fn a_mistake_ends_it_with_2_and_is_named() {
+    for (arguments, error) in [
+        (&["--listen", "nowhere"][..], "error: cannot listen on `nowhere`: "),
+        (&["--registry", "nowhere"], "error: `registry`: `nowhere` is not a url; "),
+        (
+            &["--registry", "memori:x"],
+            "error: `registry`: unknown registry to register in `memori`; did you mean `memory`?",
+        ),
+        (
+            &["--registry", "memory:x", "--advertise", "here"],
+            "error: `here` cannot be advertised: it is no `host:port`\n",
+        ),
+        (&["--registry", "memory:x", "--id", ""], "error: the instance id has 0 bytes; give it 1 to 65,535\n"),
+        (&["--weight", "heavy"], "error: invalid value 'heavy' for '--weight <N>': "),
+        (&["127.0.0.1:9000"], "error: unexpected argument '127.0.0.1:9000' found\n"),
+    ] {
+        let (code, said) = refusal(arguments);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.starts_with(error), "{said}");
+    }
 }
 
 #[test]
-fn more_than_an_address_gets_the_usage() {
-    for arguments in [&["127.0.0.1:0", "more"][..], &["--help"]] {
-        let output = provider(arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).starts_with("usage: example-provider [ADDRESS]\n"));
-    }
+fn a_port_that_is_taken_ends_it_with_1() {
+    let taker = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taker.local_addr().unwrap().to_string();
+    let (code, said) = refusal(&["--registry", "memory:test", "--listen", &taken]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.starts_with(&format!("error: cannot listen on `{taken}`: ")), "{said}");
 }

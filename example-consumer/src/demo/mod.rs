@@ -6,6 +6,7 @@ mod keys;
 mod load;
 mod print;
 mod stage;
+mod without;
 
 use std::time::{Duration, Instant};
 
@@ -38,5 +39,8 @@ async fn play() -> anyhow::Result<()> {
     keys::stick(&mut stage).await.context("scene 5, keys")?;
     instances::join(&mut stage).await.context("scene 6, a provider joins")?;
     instances::leave(&mut stage).await.context("scene 7, a provider leaves")?;
-    instances::die(&mut stage).await.context("scene 8, a provider is killed")
+    instances::die(&mut stage).await.context("scene 8, a provider is killed")?;
+    stage.clear().await;
+    without::fail_safe().await.context("scene 9, going on without")?;
+    without::fail_back(&mut stage).await.context("scene 10, making up for it")
 }

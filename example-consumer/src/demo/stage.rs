@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use example_api::{UserServiceDispatcher, Users};
-use rpc::{CallReport, Client, ClientBuilder, Server};
+use rpc::{CallReport, ClientBuilder, Config, Server};
 use tokio::sync::mpsc;
 
 /// The ids of the providers that are there from the beginning.
@@ -30,14 +30,17 @@ impl Stage {
             stage.start(id).await?;
             println!("    {id}  {}", stage.servers[id].address());
         }
-        println!("\nClients are told the registry, and find the providers there.");
+        println!(
+            "\nClients are told the registry, and find the providers there. The configuration, all of it default but the registry:\n"
+        );
+        config().to_string().lines().for_each(|line| println!("    {line}"));
         Ok(stage)
     }
 
     /// Starts a provider. Who finds it in the registry finds it serving.
     pub(crate) async fn start(&mut self, id: &'static str) -> anyhow::Result<()> {
         let users = UserServiceDispatcher::new(self.users.clone());
-        let server = Server::builder().service(users).listen("127.0.0.1:0").registry(REGISTRY).id(id);
+        let server = config().server().service(users).listen("127.0.0.1:0").id(id);
         self.servers.insert(id, server.start().await?);
         Ok(())
     }
@@ -46,11 +49,25 @@ impl Stage {
     pub(crate) fn take(&mut self, id: &str) -> anyhow::Result<Server> {
         self.servers.remove(id).with_context(|| format!("{id} does not run"))
     }
+
+    /// Shuts all providers down.
+    pub(crate) async fn clear(&mut self) {
+        for server in std::mem::take(&mut self.servers).into_values() {
+            server.shutdown().await;
+        }
+    }
+}
+
+/// What all begin with.
+fn config() -> Config {
+    let mut config = Config::default();
+    config.set_registry(REGISTRY);
+    config
 }
 
 /// A client of the registry, to be configured further.
 pub(crate) fn client() -> ClientBuilder {
-    Client::builder().registry(REGISTRY)
+    config().client()
 }
 
 /// Reports that wait for a scene to look at them, at most: more than any makes calls.

@@ -226,7 +226,7 @@ impl ServerBuilder {
             None => Announced::nowhere(),
             Some(registrar) => Announced::announce(registrar, announce).await?,
         };
-        Ok(Server { address, shared, accepting, announced })
+        Ok(Server { address, advertised, shared, accepting, announced })
     }
 }
 

@@ -50,6 +50,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(25);
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    advertised: String,
     shared: Arc<Shared>,
     accepting: AbortOnDropHandle<()>,
     announced: Announced,
@@ -82,6 +83,18 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address that it registers, or would with a registry, as `host:port`.
+    #[must_use]
+    pub fn advertised(&self) -> &str {
+        &self.advertised
+    }
+
+    /// Its id, by which registries and clients know it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.shared.instance
     }
 
     /// Serves until the process is told to end, then leaves as [`shutdown`](Self::shutdown) does. A second signal stops it at once.
