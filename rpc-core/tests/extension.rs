@@ -89,7 +89,7 @@ fn an_unknown_key_near_to_none_is_answered_with_all_registered() {
     assert_eq!(
         balancer("leastActive").unwrap_err().to_string(),
         "unknown load balancer `leastActive`; registered: picky, random, roundRobin; \
-         is the crate that brings it named in the program (`use the_crate as _;`)?"
+         is the crate that brings it named in the program (`use the_crate as _;`), and the cargo feature on that it may need?"
     );
 }
 

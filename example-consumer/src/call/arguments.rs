@@ -9,6 +9,8 @@ use rpc::{Client, Config};
 
 /// How long a nap takes unless told otherwise, in milliseconds.
 const NAP_MS: u64 = 100;
+/// Calls under way at a time, at most.
+const MAX_UNDER_WAY: u32 = 10_000;
 
 /// The arguments of `call`. What concerns the client wins over the configuration, for all services and methods.
 #[derive(Debug, Args)]
@@ -51,11 +53,11 @@ pub(crate) struct Arguments {
     /// How long calls are made, instead of how many
     #[arg(long, value_name = "N", conflicts_with = "requests", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(super) duration_s: Option<u64>,
-    /// How many calls are under way at a time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=10_000))]
-    pub(super) concurrency: u32,
+    /// How many calls are under way at a time [default: 1]; with `--rate`, how many at most [default: 10000]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_UNDER_WAY)))]
+    concurrency: Option<u32>,
     /// How many calls are begun in a second, whatever becomes of those before
-    #[arg(long, value_name = "PER_S", conflicts_with = "concurrency", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "PER_S", value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(super) rate: Option<u32>,
 
     /// Sums up in one line of JSON
@@ -104,6 +106,11 @@ impl Arguments {
     /// How long each nap takes, in milliseconds.
     pub(super) fn nap_ms(&self) -> u64 {
         self.nap_ms.unwrap_or(NAP_MS)
+    }
+
+    /// How many calls are under way at a time, at most.
+    pub(super) fn concurrency(&self) -> u32 {
+        self.concurrency.unwrap_or(if self.rate.is_some() { MAX_UNDER_WAY } else { 1 })
     }
 
     /// How many calls are to be made, and until when.

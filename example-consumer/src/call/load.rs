@@ -12,9 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use super::tally::Tally;
 
-/// Calls under way at a time, where their number follows from the rate. What is due beyond that waits.
-const MAX_UNDER_WAY: usize = 10_000;
-
 /// Makes all calls, or those until `stop`, which drops what is under way then.
 pub(super) async fn run(calls: &Arc<Calls>, stop: &CancellationToken) -> Tally {
     let (requests, duration) = calls.arguments.limits();
@@ -47,7 +44,7 @@ impl Numbers {
 async fn closed(calls: &Arc<Calls>, numbers: Numbers, stop: &CancellationToken) -> Tally {
     let numbers = Arc::new(numbers);
     let mut callers = JoinSet::new();
-    for _ in 0..calls.arguments.concurrency {
+    for _ in 0..calls.arguments.concurrency() {
         let (calls, numbers, stop) = (Arc::clone(calls), Arc::clone(&numbers), stop.clone());
         callers.spawn(async move {
             let mut tally = Tally::default();
@@ -66,15 +63,16 @@ async fn closed(calls: &Arc<Calls>, numbers: Numbers, stop: &CancellationToken) 
 }
 
 /// An open loop: each call is made at its time, whatever became of those before. Latencies count from there, so that a provider that stalls
-/// shows in all the calls that it kept waiting.
+/// shows in all the calls that it kept waiting. More than are to be under way at a time wait too.
 async fn open(calls: &Arc<Calls>, numbers: Numbers, rate: u32, stop: &CancellationToken) -> Tally {
     let mut tally = Tally::default();
     let mut due = schedule(numbers, rate);
+    let most = calls.arguments.concurrency() as usize;
     let calling = async {
         let mut under_way = JoinSet::new();
         loop {
             tokio::select! {
-                Some((number, due)) = due.recv(), if under_way.len() < MAX_UNDER_WAY => {
+                Some((number, due)) = due.recv(), if under_way.len() < most => {
                     let calls = Arc::clone(calls);
                     under_way.spawn(async move { calls.make(number, due).await });
                 }

@@ -48,9 +48,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     if undone > 0 {
         tracing::warn!(undone, "calls that were to be made again are lost");
     }
-    match calls.arguments.json {
+    let printed = match calls.arguments.json {
         true => summary::print_json(&tally, elapsed),
         false => summary::print(&tally, elapsed),
-    }
-    Ok(())
+    };
+    printed.context("the sum cannot be printed").map_err(Failure::Trouble)
 }

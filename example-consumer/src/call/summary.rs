@@ -1,6 +1,7 @@
 //! The sum of the calls, for people and for programs.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -53,29 +54,35 @@ impl Summary {
 }
 
 /// For people, with the first error of each kind.
-pub(super) fn print(tally: &Tally, elapsed: Duration) {
+pub(super) fn print(tally: &Tally, elapsed: Duration) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     let Summary { requests, ok, failed, degraded, by_instance, attempts, latency_us: latency, .. } =
         Summary::new(tally, elapsed);
     let rate = requests as f64 / elapsed.as_secs_f64();
-    println!("{requests} calls in {elapsed:.2?}, {rate:.0} in a second: {ok} ok, {failed} failed, {degraded} degraded");
-    println!("{attempts} requests were sent");
+    writeln!(
+        out,
+        "{requests} calls in {elapsed:.2?}, {rate:.0} in a second: {ok} ok, {failed} failed, {degraded} degraded"
+    )?;
+    writeln!(out, "{attempts} requests were sent")?;
     let [p50, p99, max] = [latency.p50, latency.p99, latency.max].map(Duration::from_micros);
-    println!("half of the calls took up to {p50:.1?}, 99 % up to {p99:.1?}, the longest {max:.1?}");
+    writeln!(out, "half of the calls took up to {p50:.1?}, 99 % up to {p99:.1?}, the longest {max:.1?}")?;
     if !by_instance.is_empty() {
-        println!("\nanswers  instance");
+        writeln!(out, "\nanswers  instance")?;
     }
     for (instance, answers) in by_instance {
-        println!("{answers:>7}  {instance}");
+        writeln!(out, "{answers:>7}  {instance}")?;
     }
     if failed > 0 {
-        println!("\n failed  first error of the kind");
+        writeln!(out, "\n failed  first error of the kind")?;
     }
     for (calls, error) in tally.failed.values() {
-        println!("{calls:>7}  {error}");
+        writeln!(out, "{calls:>7}  {error}")?;
     }
+    Ok(())
 }
 
 /// For programs, in one line.
-pub(super) fn print_json(tally: &Tally, elapsed: Duration) {
-    println!("{}", serde_json::to_string(&Summary::new(tally, elapsed)).expect("numbers by name can be written"));
+pub(super) fn print_json(tally: &Tally, elapsed: Duration) -> io::Result<()> {
+    let summary = serde_json::to_string(&Summary::new(tally, elapsed))?;
+    writeln!(io::stdout(), "{summary}")
 }

@@ -118,7 +118,9 @@ impl Core {
             let (code, message) = match count {
                 0 => (
                     Code::NoInstance,
-                    format!("`{name}`: registry `{registry}` knows no instance of service `{service}`"),
+                    format!(
+                        "`{name}`: registry `{registry}` knows no instance of service `{service}`; does a provider run, and register there?"
+                    ),
                 ),
                 _ => (Code::Unavailable, format!("`{name}`: the load balancer chose none of {count} instances")),
             };

@@ -76,5 +76,9 @@ fn nearby(nearest: &Option<&str>) -> String {
 
 /// What else may be wrong, where no key is written almost like the one that was asked for.
 fn unlinked(nearest: &Option<&str>) -> &'static str {
-    if nearest.is_some() { "" } else { "; is the crate that brings it named in the program (`use the_crate as _;`)?" }
+    if nearest.is_some() {
+        ""
+    } else {
+        "; is the crate that brings it named in the program (`use the_crate as _;`), and the cargo feature on that it may need?"
+    }
 }
