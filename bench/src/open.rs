@@ -1,0 +1,114 @@
+//! The open loop: calls at a fixed rate, whether or not earlier ones are answered. A latency begins when the call was due, not when it
+//! could be made, so that a stack that stalls cannot hide it by being called less.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use clap::Args;
+use nix::sys::prctl;
+
+use crate::cell::Cell;
+use crate::child::Server;
+use crate::load::{Load, Measured, WARM_UP, connect, seconds, wait};
+use crate::payload;
+use crate::recorder::{Latencies, Window};
+use crate::report;
+use crate::stack::{Client, Stack, runtime};
+use crate::usage::Usage;
+
+/// How long calls may take to be answered when no more are made; those that take longer are reported as unanswered.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long the peak of tarpc is measured, for the default rate.
+const PEAK_SECONDS: f64 = 1.0;
+
+/// What is measured in an open loop.
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// Calls per second; half of what tarpc answers at most, unless given.
+    #[arg(long, value_name = "PER_S", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rate: Option<u32>,
+    /// The stacks, separated by commas.
+    #[arg(long, value_delimiter = ',', default_values_t = [Stack::Ours, Stack::OursFull, Stack::Tarpc])]
+    stacks: Vec<Stack>,
+    /// How long each is measured.
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    seconds: f64,
+}
+
+impl Open {
+    /// Measures and reports.
+    pub(crate) fn main(&self) -> anyhow::Result<()> {
+        for stack in &self.stacks {
+            ensure!(stack.has_calls(), "{stack} has no single calls, and cannot be called at a rate");
+        }
+        let rate = match self.rate {
+            Some(rate) => rate,
+            None => half_of_tarpc()?,
+        };
+        let mut measured = Vec::new();
+        for stack in &self.stacks {
+            eprintln!("{stack}, {rate} calls/s");
+            let server = Server::start(*stack)?;
+            measured.push((*stack, server.load(Cell::SMALL, self.seconds, Some(rate))?));
+        }
+        print!("{}", report::open(rate, &measured));
+        Ok(())
+    }
+}
+
+fn half_of_tarpc() -> anyhow::Result<u32> {
+    let stack = Stack::Tarpc;
+    eprintln!("{stack}, {}, for the rate", Cell::SMALL);
+    let peak = Server::start(stack)?.load(Cell::SMALL, PEAK_SECONDS, None)?;
+    Ok((peak.per_second / 2.0).max(1.0) as u32)
+}
+
+/// The open loop, on one connection.
+pub(crate) fn open<C: Client>(load: &Load, rate: u32) -> anyhow::Result<Measured> {
+    // Wake this thread when it asks for, not up to 50 us later.
+    prctl::set_timerslack(1)?;
+    let runtime = runtime()?;
+    let payload = load.payloads().of(0);
+    let client: C = runtime.block_on(connect(&load.address, payload.clone()))?;
+
+    let begun = Instant::now();
+    let window = Window::after(WARM_UP, load.seconds);
+    let latencies = Latencies::new(window);
+    let (sender, failures) = mpsc::channel();
+    let (mut made, mut before) = (0, Usage::now()?);
+    for number in 0_u64.. {
+        let due = begun + Duration::from_secs_f64(number as f64 / f64::from(rate));
+        if due >= window.end {
+            break;
+        }
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let counts = due >= window.start;
+        if counts && made == 0 {
+            before = Usage::now()?;
+        }
+        made += u64::from(counts);
+        let (mut client, payload) = (client.clone(), payload.clone());
+        let (latencies, sender) = (Arc::clone(&latencies), sender.clone());
+        runtime.spawn(async move {
+            let answered = client.echo(payload.clone()).await.and_then(|answer| payload::check(&payload, &answer));
+            match answered {
+                Ok(()) if counts => latencies.add(&[due.elapsed()], 1),
+                Ok(()) => latencies.add(&[], 1),
+                // The first one ends the process; nobody asks for a second.
+                Err(error) => drop(sender.send(error)),
+            }
+        });
+    }
+    let usage = Usage::now()?.since(before);
+    drop(sender);
+    wait(ANSWER_WITHIN, &failures)?;
+    let latency = latencies.summary();
+    // What is still on its way would take its time to be told that nobody waits.
+    runtime.shutdown_background();
+    let per_second = latency.calls as f64 / load.seconds;
+    Ok(Measured { per_second, unanswered: made - latency.calls, latency, usage })
+}

@@ -1,0 +1,148 @@
+//! What the samples come to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::cell::Cell;
+use crate::load::Measured;
+use crate::run::Sample;
+use crate::stack::Stack;
+
+/// By name and cell: how many times as many calls one stack answers as another.
+pub(crate) type Ratios = BTreeMap<&'static str, BTreeMap<String, f64>>;
+
+const RATIOS: [(&str, Stack, Stack); 3] = [
+    ("oursVsTarpc", Stack::Ours, Stack::Tarpc),
+    ("oursVsRaw", Stack::Ours, Stack::Raw),
+    ("fullVsFixed", Stack::OursFull, Stack::Ours),
+];
+
+const HEAD: &str = "\
+| cell | stack | calls/s | min..max | p50 us | p99 us | p99.9 us | CPU us client | server | switches client | server | peak MiB client | server |
+|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+";
+
+/// A row for each stack of a cell, in Markdown: medians of the rounds. Context switches are voluntary + involuntary ones, for a call.
+pub(crate) fn table(samples: &[Sample]) -> String {
+    let mut table = HEAD.to_owned();
+    let mut done: Vec<(Cell, Stack)> = Vec::new();
+    for Sample { cell, stack, .. } in samples {
+        if !done.contains(&(*cell, *stack)) {
+            done.push((*cell, *stack));
+            let rounds: Vec<_> = samples.iter().filter(|it| (it.cell, it.stack) == (*cell, *stack)).collect();
+            row(&mut table, *cell, *stack, &rounds);
+        }
+    }
+    table
+}
+
+fn row(table: &mut String, cell: Cell, stack: Stack, rounds: &[&Sample]) {
+    let all = |value: fn(&Sample) -> f64| rounds.iter().map(|sample| value(sample)).collect::<Vec<_>>();
+    let of = |value| median(all(value));
+    let rates = all(|it| it.client.per_second);
+    let (min, max) = rates.iter().fold((f64::MAX, 0.0_f64), |(min, max), rate| (min.min(*rate), max.max(*rate)));
+    let cells = [
+        cell.to_string(),
+        stack.to_string(),
+        format!("{:.0}", median(rates)),
+        format!("{min:.0}..{max:.0}"),
+        format!("{:.1}", of(|it| it.client.latency.p50_us)),
+        format!("{:.1}", of(|it| it.client.latency.p99_us)),
+        format!("{:.1}", of(|it| it.client.latency.p999_us)),
+        format!("{:.2}", of(|it| of_client(it, it.client.usage.cpu_us))),
+        format!("{:.2}", of(|it| of_server(it, it.server.cpu_us))),
+        format!(
+            "{:.2}+{:.2}",
+            of(|it| of_client(it, it.client.usage.voluntary)),
+            of(|it| of_client(it, it.client.usage.involuntary))
+        ),
+        format!(
+            "{:.2}+{:.2}",
+            of(|it| of_server(it, it.server.voluntary)),
+            of(|it| of_server(it, it.server.involuntary))
+        ),
+        format!("{:.1}", of(|it| it.client.usage.peak_kib as f64 / 1024.0)),
+        format!("{:.1}", of(|it| it.server.peak_kib as f64 / 1024.0)),
+    ];
+    push(table, &cells);
+}
+
+/// For a call that counts: the client's usage begins with them.
+fn of_client(sample: &Sample, amount: u64) -> f64 {
+    amount as f64 / sample.client.latency.calls.max(1) as f64
+}
+
+/// For a call of any kind: the server's usage begins with its start.
+fn of_server(sample: &Sample, amount: u64) -> f64 {
+    amount as f64 / sample.client.latency.all_calls.max(1) as f64
+}
+
+/// The ratios of all cells that have both stacks: medians of those within a round.
+pub(crate) fn ratios(samples: &[Sample]) -> Ratios {
+    let mut ratios = Ratios::new();
+    for (name, one, other) in RATIOS {
+        let mut by_cell: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for sample in samples.iter().filter(|it| it.stack == one) {
+            let peer = samples
+                .iter()
+                .find(|it| (it.stack, it.cell, it.round) == (other, sample.cell, sample.round))
+                .map(|peer| sample.client.per_second / peer.client.per_second);
+            by_cell.entry(sample.cell.to_string()).or_default().extend(peer);
+        }
+        by_cell.retain(|_, ratios| !ratios.is_empty());
+        ratios.insert(name, by_cell.into_iter().map(|(cell, ratios)| (cell, rounded(median(ratios)))).collect());
+    }
+    ratios
+}
+
+const OPEN_HEAD: &str = "\
+| stack | calls/s | answered | unanswered | p50 us | p99 us | p99.9 us | max us | CPU us client |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+";
+
+/// A row for each stack that was called at this rate, in Markdown.
+pub(crate) fn open(rate: u32, measured: &[(Stack, Measured)]) -> String {
+    let mut table = OPEN_HEAD.to_owned();
+    for (stack, measured) in measured {
+        let latency = &measured.latency;
+        let cells = [
+            stack.to_string(),
+            rate.to_string(),
+            latency.calls.to_string(),
+            measured.unanswered.to_string(),
+            format!("{:.1}", latency.p50_us),
+            format!("{:.1}", latency.p99_us),
+            format!("{:.1}", latency.p999_us),
+            format!("{:.1}", latency.max_us),
+            format!("{:.2}", measured.usage.cpu_us as f64 / latency.calls.max(1) as f64),
+        ];
+        push(&mut table, &cells);
+    }
+    table
+}
+
+fn push(table: &mut String, cells: &[String]) {
+    writeln!(table, "| {} |", cells.join(" | ")).expect("a string can be written to");
+}
+
+fn rounded(ratio: f64) -> f64 {
+    (ratio * 100.0).round() / 100.0
+}
+
+/// The middle one, or what lies between the middle two.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) { values[middle - 1].midpoint(values[middle]) } else { values[middle] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+}
