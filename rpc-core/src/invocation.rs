@@ -1,7 +1,6 @@
 //! One call on its way.
 
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -28,15 +27,21 @@ pub struct Invocation {
     pub(crate) timeout: Duration,
     pub(crate) started: Instant,
     pub(crate) deadline: Instant,
-    /// The instances, by the numbers of their links, that were sent the request; cleared when no other is left.
-    pub(crate) tried: Mutex<Tried>,
-    /// What happened so far; successes only when somebody observes the call.
-    pub(crate) steps: Mutex<Vec<Step>>,
-    /// Runs that were begun.
-    pub(crate) runs: AtomicU32,
+    pub(crate) progress: Mutex<Progress>,
     pub(crate) observer: Option<Observer>,
     /// Whether this observer or the client's waits for a report.
     pub(crate) observed: bool,
+}
+
+/// How far a call has come.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Runs that were begun, if a strategy makes them.
+    pub(crate) runs: u32,
+    /// The instances that were sent the request by runs before; none once all were.
+    pub(crate) tried: Tried,
+    /// What happened so far; successes only when somebody observes the call.
+    pub(crate) steps: Vec<Step>,
 }
 
 /// Numbers of links. Seldom more than one, which costs no allocation.
@@ -90,9 +95,7 @@ impl Invocation {
             timeout,
             started,
             deadline: started + timeout.min(LONGEST_TIMEOUT),
-            tried: Mutex::default(),
-            steps: Mutex::default(),
-            runs: AtomicU32::new(0),
+            progress: Mutex::default(),
             observer: None,
             observed: false,
         }
@@ -135,7 +138,7 @@ impl Invocation {
     /// What happened so far: every instance that was passed over or was sent the request and gave no answer, in order.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
-        lock(&self.steps).clone()
+        lock(&self.progress).steps.clone()
     }
 
     /// How long the caller still waits, all attempts together.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::channel::Core;
-use super::route::{Cause, Link, Route};
+use super::route::{Cause, Link, Route, Way};
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
 use crate::invocation::Invocation;
@@ -35,29 +35,36 @@ impl Core {
     pub(super) async fn attempt(
         &self,
         link: &Link,
+        way: Way,
         call: &Invocation,
         within: Option<Duration>,
     ) -> Result<Reply, Failure> {
         // Without a strategy there is no other run, and nothing to keep in mind.
         if self.policies.of(call.ordinal).fault.is_none() {
-            return self.exchange(link, call, within).await;
+            return self.exchange(link, way, call, within).await;
         }
         // Before the outcome is known: a strategy may drop this run at any time, and the next shall begin elsewhere.
-        lock(&call.tried).push(link.number);
-        let result = self.exchange(link, call, within).await;
+        lock(&call.progress).tried.push(link.number);
+        let result = self.exchange(link, way, call, within).await;
         if matches!(result, Err(Failure::Passed(_))) {
-            lock(&call.tried).remove(link.number);
+            lock(&call.progress).tried.remove(link.number);
         }
         result
     }
 
-    async fn exchange(&self, link: &Link, call: &Invocation, within: Option<Duration>) -> Result<Reply, Failure> {
+    async fn exchange(
+        &self,
+        link: &Link,
+        way: Way,
+        call: &Invocation,
+        within: Option<Duration>,
+    ) -> Result<Reply, Failure> {
         let deadline =
             within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit.min(LONGEST_TIMEOUT)));
         let late = |executed, when| Failure::Final(self.late(call, deadline, executed, when));
-        let route = match link.open_route() {
-            Some(route) => route,
-            None => match timeout_at(deadline, link.connect(self.service(), &self.shapes)).await {
+        let route = match way {
+            Way::Over(route) => route,
+            Way::Connect => match timeout_at(deadline, link.connect(self.service(), &self.shapes)).await {
                 Ok(connected) => connected?,
                 Err(_) => return Err(late(Executed::No, "while connecting")),
             },

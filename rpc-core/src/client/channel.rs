@@ -242,7 +242,7 @@ impl Core {
             service: call.service(),
             method: call.method().name(),
             elapsed: call.started.elapsed(),
-            steps: std::mem::take(&mut *lock(&call.steps)),
+            steps: std::mem::take(&mut lock(&call.progress).steps),
             error: error.map(RpcError::code),
             degraded: matches!(result, Ok(Reply(Kind::Degraded(_)))),
             executed: error.map_or(Executed::Yes, RpcError::executed),

@@ -40,6 +40,15 @@ pub(super) struct Route {
     methods: Box<[Place]>,
 }
 
+/// How a call gets to an instance.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// Over a connection that is open.
+    Over(Arc<Route>),
+    /// It has to connect first.
+    Connect,
+}
+
 /// Where a method is in a server's table.
 #[derive(Debug)]
 enum Place {
@@ -89,14 +98,15 @@ impl Link {
         Self { number: LINKS.fetch_add(1, Ordering::Relaxed), peer, route: ArcSwapOption::empty() }
     }
 
-    /// Whether a call of this method may be sent here now.
-    pub(super) fn admits(&self, ordinal: usize) -> bool {
-        match &*self.route.load() {
-            Some(route) if !route.connection.is_spent() => {
-                route.methods[ordinal].may_fit() && route.connection.admits().is_ok()
+    /// The way that a call of this method may take here now, if it may.
+    pub(super) fn way(&self, ordinal: usize) -> Option<Way> {
+        match self.open_route() {
+            Some(route) => {
+                let admits = route.methods[ordinal].may_fit() && route.connection.admits().is_ok();
+                admits.then_some(Way::Over(route))
             }
-            // Leaving or lost: whether a new connection is worth a try is the peer's to say.
-            _ => self.peer.failing().is_none(),
+            // None yet, leaving or lost: whether a new connection is worth a try is the peer's to say.
+            None => self.peer.failing().is_none().then_some(Way::Connect),
         }
     }
 

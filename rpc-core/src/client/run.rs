@@ -2,13 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::attempt::Failure;
 use super::channel::Core;
-use super::route::{Cause, Link};
+use super::route::{Cause, Link, Way};
 use super::snapshot::Snapshot;
 use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
@@ -42,7 +41,7 @@ impl Passed {
     }
 
     fn may_take(&self, link: &Link, call: &Invocation) -> bool {
-        self.is_new(link) && link.admits(call.ordinal)
+        self.is_new(link) && link.way(call.ordinal).is_some()
     }
 }
 
@@ -59,14 +58,14 @@ impl Run for Core {
 impl Core {
     /// Makes one run. Each instance gets at most one chance.
     pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
-        let run = call.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let (run, mut tried) = self.begin(call);
         let mut snapshot = self.snapshot(call).await?;
         let mut passed = Passed::default();
         let mut looked_again = false;
         loop {
             let picker = &*snapshot.pickers[self.policies.of(call.ordinal).balancer];
             let choice = Choice { snapshot: &snapshot, picker, call };
-            let Some(position) = choice.choose(&mut passed) else {
+            let Some((position, way)) = choice.choose(&mut passed, &mut tried) else {
                 // The list may have become another meanwhile, as when the only provider is replaced.
                 match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
                     Some(newer) => snapshot = newer,
@@ -83,7 +82,7 @@ impl Core {
                 continue;
             };
             let link = &snapshot.links[position];
-            let result = self.attempt(link, call, within).await;
+            let result = self.attempt(link, way, call, within).await;
             let instance = || snapshot.endpoints[position].instance().id.clone();
             let step = |executed, code, error| Step { run, instance: instance(), executed, code, error };
             match result {
@@ -103,6 +102,16 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// The number of a run that begins, and what those before it have tried. Without a strategy there are none.
+    fn begin(&self, call: &Invocation) -> (u32, Tried) {
+        if self.policies.of(call.ordinal).fault.is_none() {
+            return (1, Tried::default());
+        }
+        let mut progress = lock(&call.progress);
+        progress.runs += 1;
+        (progress.runs, progress.tried.clone())
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
@@ -147,49 +156,57 @@ struct Choice<'a> {
 impl Choice<'_> {
     /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
     /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-    fn choose(&self, passed: &mut Passed) -> Option<usize> {
-        let tried = lock(&self.call.tried).clone();
-        let position = self.untried(passed, &tried);
-        let (last @ Some(_), None) = (tried.last(), position) else {
-            return position;
+    fn choose(&self, passed: &mut Passed, tried: &mut Tried) -> Option<(usize, Way)> {
+        let chosen = self.untried(passed, tried);
+        let (last @ Some(_), None) = (tried.last(), &chosen) else {
+            return chosen;
         };
-        *lock(&self.call.tried) = Tried::default();
+        *tried = Tried::default();
+        lock(&self.call.progress).tried = Tried::default();
         // The last one that failed is the last to be asked again.
-        self.untried(passed, &last.into()).or_else(|| self.untried(passed, &Tried::default()))
+        self.untried(passed, &last.into()).or_else(|| self.untried(passed, tried))
     }
 
-    fn untried(&self, passed: &mut Passed, tried: &Tried) -> Option<usize> {
+    fn untried(&self, passed: &mut Passed, tried: &Tried) -> Option<(usize, Way)> {
         let links = &self.snapshot.links;
         let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.number);
-        let admits = |position: usize| is_new(&links[position]) && links[position].admits(self.call.ordinal);
-        if let Some(position) = self.pick(&admits) {
-            return Some(position);
+        let admits = |position: usize| {
+            let link = &links[position];
+            is_new(link).then(|| link.way(self.call.ordinal)).flatten()
+        };
+        if let Some(chosen) = self.pick(&admits) {
+            return Some(chosen);
         }
         if passed.forgiven == MAX_FORGIVEN {
             return None;
         }
-        let forgives = |position: usize| is_new(&links[position]) && !links[position].is_open();
-        let position = self.pick(&forgives)?;
+        let forgives = |position: usize| {
+            let link = &links[position];
+            (is_new(link) && !link.is_open()).then_some(Way::Connect)
+        };
+        let chosen = self.pick(&forgives)?;
         passed.forgiven += 1;
-        Some(position)
+        Some(chosen)
     }
 
     /// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
-    fn pick(&self, admits: &dyn Fn(usize) -> bool) -> Option<usize> {
+    fn pick(&self, admits: &dyn Fn(usize) -> Option<Way>) -> Option<(usize, Way)> {
         let count = self.snapshot.endpoints.len();
         // A picker returns what it was last told is admitted; only one that does not costs a second look.
         let admitted = Cell::new(None);
         let asks = |position: usize| {
-            let admits = position < count && admits(position);
-            admitted.set(admits.then_some(position));
+            let way = if position < count { admits(position) } else { None };
+            let admits = way.is_some();
+            admitted.set(way.map(|way| (position, way)));
             admits
         };
         let picked = self.picker.pick(&PickContext::new(self.call.key.as_deref(), &asks))?;
-        let is_good = admitted.get() == Some(picked) || picked < count && admits(picked);
-        if is_good { Some(picked) } else { (0..count).find(|position| admits(*position)) }
+        let known = admitted.take().filter(|(position, _)| *position == picked);
+        let look = |position: usize| Some((position, admits(position)?));
+        known.or_else(|| std::iter::once(picked).filter(|picked| *picked < count).chain(0..count).find_map(look))
     }
 }
 
 fn record(call: &Invocation, step: Step) {
-    lock(&call.steps).push(step);
+    lock(&call.progress).steps.push(step);
 }

@@ -199,14 +199,14 @@ impl Shared {
         let allowed = self.welcome.max_in_flight;
         let inserted = self.pending.insert(allowed as usize, waker, end, deadline).ok_or(Refusal::Full(allowed))?;
         frame.push(inserted.id, &mut queue);
-        drop(queue);
-        if inserted.wants_sweep {
-            self.wants_sweep.notify_one();
-        }
         if inserted.alone && was_idle {
+            drop(queue);
             self.output.flush_now();
         } else {
-            self.output.wake();
+            queue.wake();
+        }
+        if inserted.wants_sweep {
+            self.wants_sweep.notify_one();
         }
         Ok(inserted.id)
     }
@@ -220,8 +220,7 @@ impl Shared {
         for &id in ids {
             queue.push(Header::plain(Kind::Cancel, id), &[], Bytes::new());
         }
-        drop(queue);
-        self.output.wake();
+        queue.wake();
     }
 
     async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) {
@@ -314,8 +313,7 @@ impl Shared {
         if self.phase.load(Ordering::Relaxed) == OPEN {
             self.phase.store(LEAVING, Ordering::Relaxed);
             queue.push(Header::plain(Kind::GoAwayEcho, 0), &[], Bytes::new());
-            drop(queue);
-            self.output.wake();
+            queue.wake();
         }
     }
 

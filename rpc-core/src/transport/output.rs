@@ -69,6 +69,7 @@ enum Hand {
 /// The queue, locked.
 pub(crate) struct Queue<'a> {
     state: MutexGuard<'a, State>,
+    flush: &'a Notify,
 }
 
 impl Output {
@@ -92,22 +93,19 @@ impl Output {
 
     /// The queue, for as long as the guard lives. Nothing else may be locked but what is locked only inside of it.
     pub(crate) fn lock(&self) -> Queue<'_> {
-        Queue { state: lock(&self.state) }
+        Queue { state: lock(&self.state), flush: &self.flush }
     }
 
     /// Queues a frame without a body of its own and has it written soon.
     pub(crate) fn send(&self, header: Header, payload: Bytes) {
-        self.lock().push(header, &[], payload);
-        self.wake();
+        let mut queue = self.lock();
+        queue.push(header, &[], payload);
+        queue.wake();
     }
 
     /// Has the flusher write what is queued, together with what else is queued until then.
     pub(crate) fn wake(&self) {
-        let mut state = lock(&self.state);
-        if !std::mem::replace(&mut state.flusher_woken, true) {
-            drop(state);
-            self.flush.notify_one();
-        }
+        self.lock().wake();
     }
 
     /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest. Does nothing if a write is unfinished:
@@ -323,6 +321,14 @@ impl Queue<'_> {
             }
         }
         state.queue.push_back(Segment::Shared(body));
+    }
+
+    /// Unlocks, and has the flusher write what is queued, as [`Output::wake`] does.
+    pub(crate) fn wake(mut self) {
+        if !std::mem::replace(&mut self.state.flusher_woken, true) {
+            drop(self.state);
+            self.flush.notify_one();
+        }
     }
 
     /// Whether a sender may queue a frame now, or must wait for [`Output::room`].

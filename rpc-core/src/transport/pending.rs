@@ -1,6 +1,7 @@
 //! The calls that wait for an answer on one connection: a slab whose slots are reused, and ids that are not.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 
 use tokio::time::Instant;
@@ -27,6 +28,8 @@ pub(crate) enum Settled {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     slots: Mutex<Slots>,
+    /// As `waiting` of the slots, for those who look without a lock.
+    waiting: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -86,6 +89,7 @@ impl Pending {
             }
         };
         slots.waiting += 1;
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         let wants_sweep = slots.next_sweep.is_none_or(|planned| deadline < planned);
         if wants_sweep {
             slots.next_sweep = Some(deadline);
@@ -124,6 +128,7 @@ impl Pending {
         let was_waiting = matches!(slot.state, State::Waiting { .. });
         slot.state = State::Free;
         slots.waiting -= usize::from(was_waiting);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         slots.release(id);
         was_waiting
     }
@@ -137,6 +142,7 @@ impl Pending {
                 None => slots.late += 1,
             }
         }
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
     }
 
     /// Ends the calls whose deadline has passed; their ids and those to wake are appended. Returns the earliest deadline of those that wait on,
@@ -157,6 +163,7 @@ impl Pending {
             wakers.extend(slots.finish(id, Settled::Expired));
         }
         slots.next_sweep = earliest;
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         earliest
     }
 
@@ -174,13 +181,14 @@ impl Pending {
             }
         }
         slots.waiting = 0;
+        self.waiting.store(0, Ordering::Relaxed);
         drop(slots);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Calls that wait.
     pub(crate) fn len(&self) -> usize {
-        lock(&self.slots).waiting
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Slots so far, used and free.
