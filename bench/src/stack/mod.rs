@@ -11,8 +11,9 @@ mod volo;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::num::NonZeroUsize;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,9 @@ use crate::open;
 const LISTEN: &str = "127.0.0.1:0";
 
 /// Threads of each process that run tasks.
-const WORKERS: usize = 2;
+const DEFAULT_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
+/// The variable of the environment that says otherwise; the processes of servers and load inherit it.
+const WORKERS: &str = "RPC_BENCH_WORKERS";
 
 /// One way to echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
@@ -115,5 +118,11 @@ impl fmt::Display for Stack {
 
 /// The runtime that all stacks get, on both sides.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?)
+    let workers = match std::env::var(WORKERS) {
+        Ok(workers) => workers
+            .parse::<NonZeroUsize>()
+            .with_context(|| format!("`{WORKERS}` is `{workers}`, which is no number of threads"))?,
+        Err(_) => DEFAULT_WORKERS,
+    };
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(workers.get()).enable_all().build()?)
 }
