@@ -53,9 +53,10 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
-    // From here on a signal ends it in order, even one that comes while it starts.
+    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples()));
+    // From here on a signal ends it in order, even one that comes while it starts. Not before: a configuration may take for ever to read.
     let signals = Signals::new()?;
-    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples())).start().await?;
+    let server = server.start().await?;
     let mut stdout = io::stdout();
     writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
     stdout.flush()?;

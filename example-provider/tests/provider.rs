@@ -5,14 +5,18 @@
 
 mod common;
 
+use std::fs::File;
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
+use std::process::Command;
 use std::time::Duration;
 
 use common::{Provider, program};
 use example_api::{UserService, UserServiceStub};
 use rpc::{CallOptions, Client, Code};
+use tempfile::TempDir;
 
 const PROVIDER: &str = env!("CARGO_BIN_EXE_example-provider");
 
@@ -100,6 +104,19 @@ async fn a_second_signal_ends_it_at_once() {
         assert!(provider.ended().await.code() == Some(1), "{first} {second}");
         assert_eq!(nap.await.unwrap_err().code(), Code::ConnectionLost);
     }
+}
+
+#[tokio::test]
+async fn a_configuration_that_never_ends_does_not_keep_it_from_ending() {
+    let directory = TempDir::new().unwrap();
+    let pipe = directory.path().join("config");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let process = program(Path::new(PROVIDER), &["--config", pipe.to_str().unwrap()]).spawn().unwrap();
+    let mut provider = Provider { process, id: String::new(), address: String::new() };
+    // Opens once the provider reads.
+    let _silent = File::options().write(true).open(&pipe).unwrap();
+    provider.signal("-TERM");
+    assert_eq!(provider.ended().await.signal(), Some(15));
 }
 
 #[test]
