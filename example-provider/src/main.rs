@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use clap::Parser;
 use example_api::{UserServiceDispatcher, Users};
-use rpc::{Config, ConfigError, ServerBuilder, Signals, StartError};
+use rpc::{Config, ConfigError, Server, ServerBuilder, Signals, StartError};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves UserService until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.
@@ -57,12 +57,19 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     // From here on a signal ends it in order, even one that comes while it starts. Not before: a configuration may take for ever to read.
     let signals = Signals::new()?;
     let server = server.start().await?;
-    let mut stdout = io::stdout();
-    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
-    stdout.flush()?;
+    if let Err(error) = say_ready(&server) {
+        server.shutdown().await;
+        return Err(error).context("cannot say that it is ready");
+    }
     let cut = server.run_until(signals).await;
     ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
     Ok(())
+}
+
+fn say_ready(server: &Server) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
+    stdout.flush()
 }
 
 fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {

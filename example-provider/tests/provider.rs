@@ -5,7 +5,7 @@
 
 mod common;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -117,6 +117,19 @@ async fn a_configuration_that_never_ends_does_not_keep_it_from_ending() {
     let _silent = File::options().write(true).open(&pipe).unwrap();
     provider.signal("-TERM");
     assert_eq!(provider.ended().await.signal(), Some(15));
+}
+
+#[test]
+fn who_cannot_be_told_that_it_is_ready_finds_nothing_of_it() {
+    let directory = TempDir::new().unwrap();
+    let registry = format!("file://{}", directory.path().display());
+    let mut provider = program(Path::new(PROVIDER), &["--registry", &registry, "--listen", "127.0.0.1:0"]);
+    let output = provider.stdout(File::create("/dev/full").unwrap()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: cannot say that it is ready: "), "{said}");
+    let service = fs::read_dir(directory.path().join("UserService")).unwrap();
+    assert_eq!(service.map(|entry| entry.unwrap().path()).collect::<Vec<_>>(), [""; 0].map(Path::new));
 }
 
 #[test]
