@@ -151,8 +151,19 @@ fn calls_are_made_for_a_time_instead_of_a_number() {
         println!("{summary:?}");
         assert_eq!(summary.ok, summary.requests);
         assert!((900..10_000).contains(&summary.elapsed_ms), "{summary:?}");
-        assert!(pace[0] == "--concurrency" || summary.requests == 100, "{summary:?}");
+        // The last one is due 10 ms before the end, which a busy machine may miss.
+        assert!(pace[0] == "--concurrency" || (50..=100).contains(&summary.requests), "{summary:?}");
     }
+}
+
+#[test]
+fn no_call_is_begun_once_the_time_is_over_however_many_are_due() {
+    let naps = ["--method", "nap", "--nap-ms", "50", "--rate", "1000000", "--concurrency", "2", "--duration-s", "1"];
+    let summary = call(&direct(&two_providers()), &naps);
+    println!("{summary:?}");
+    // Two at a time, each begun within the second.
+    assert!((2..=40).contains(&summary.ok) && summary.ok == summary.requests, "{summary:?}");
+    assert!(summary.elapsed_ms < 10_000, "{summary:?}");
 }
 
 #[test]
