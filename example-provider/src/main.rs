@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long)]
     id: Option<String>,
     /// The share of the calls, relative to other providers; 0 for none
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     weight: Option<u32>,
 }
 
