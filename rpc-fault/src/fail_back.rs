@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rpc_core::fault::{Detached, FaultStrategy, Next, Reply};
-use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
+use rpc_core::{Bounded, BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
@@ -29,9 +29,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// | setting | default | |
 /// |---|---|---|
 /// | `retries` | 5 | tries after the first, 0 to 100; with 0 it is as `failSafe` |
-/// | `pauseMs` | 1,000 | before the first of them; doubles with each, up to 60 s |
-/// | `maxCalls` | 1,000 | calls that wait at a time |
-/// | `maxBytes` | 16,777,216 | bytes of their arguments |
+/// | `pauseMs` | 1,000 | before the first of them, 1 or more; doubles with each, up to 60 s |
+/// | `maxCalls` | 1,000 | calls that wait at a time, 1 or more |
+/// | `maxBytes` | 16,777,216 | bytes of their arguments, 1 or more |
 #[derive(Debug)]
 pub struct FailBack {
     config: Config,
@@ -43,15 +43,20 @@ pub struct FailBack {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Config {
-    retries: u32,
-    pause_ms: u64,
-    max_calls: usize,
-    max_bytes: usize,
+    retries: Bounded<0, 100>,
+    pause_ms: Bounded<1>,
+    max_calls: Bounded<1>,
+    max_bytes: Bounded<1>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { retries: 5, pause_ms: 1_000, max_calls: 1_000, max_bytes: 16 * 1024 * 1024 }
+        Self {
+            retries: Bounded::new(5),
+            pause_ms: Bounded::new(1_000),
+            max_calls: Bounded::new(1_000),
+            max_bytes: Bounded::new(16 * 1024 * 1024),
+        }
     }
 }
 
@@ -60,7 +65,9 @@ impl FailBack {
     pub const KEY: &'static str = "failBack";
 
     fn new(config: Config) -> Self {
-        let queue = Arc::new(Queue::new(config.max_calls, config.max_bytes));
+        let [calls, bytes] =
+            [config.max_calls, config.max_bytes].map(|most| usize::try_from(most.get()).unwrap_or(usize::MAX));
+        let queue = Arc::new(Queue::new(calls, bytes));
         Self { config, queue, tasks: Mutex::default() }
     }
 
@@ -86,7 +93,7 @@ impl FaultStrategy for FailBack {
         Box::pin(async move {
             match next.run(call).await {
                 Err(error) if !failure::may_pass(&error) => Err(error),
-                Err(error) if self.config.retries == 0 => Ok(do_without(call, error)),
+                Err(error) if self.config.retries.get() == 0 => Ok(do_without(call, error)),
                 Err(error) if failure::harms_nothing(&error, call) => self.queue(call, next, error),
                 result => result,
             }
@@ -107,8 +114,8 @@ impl FaultStrategy for FailBack {
 /// Makes a call again until it is answered, or there is no point in going on.
 async fn deliver(call: Invocation, next: Detached, config: Config, _place: Place) {
     let (service, method) = (call.service(), call.method().name());
-    let mut pause = Duration::from_millis(config.pause_ms);
-    for attempt in 1..=config.retries {
+    let mut pause = Duration::from_millis(config.pause_ms.get());
+    for attempt in 1..=config.retries.get() {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
         let again = call.again();
@@ -127,15 +134,11 @@ async fn deliver(call: Invocation, next: Detached, config: Config, _place: Place
             }
         }
     }
-    tracing::warn!(service, method, attempts = config.retries, "gave up on a call: it failed each time");
+    tracing::warn!(service, method, attempts = config.retries.get(), "gave up on a call: it failed each time");
 }
 
 fn build(settings: &Settings) -> Result<Arc<FailBack>, BoxError> {
-    let config: Config = settings.parse()?;
-    if config.retries > 100 {
-        return Err(format!("`retries` is {}; give it 0 to 100", config.retries).into());
-    }
-    Ok(Arc::new(FailBack::new(config)))
+    Ok(Arc::new(FailBack::new(settings.parse()?)))
 }
 
 #[cfg(test)]

@@ -175,3 +175,20 @@ async fn dropping_the_strategy_ends_its_tasks() {
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(failing.runs(), 50);
 }
+
+#[test]
+fn a_setting_out_of_bounds_is_refused_with_the_bounds() {
+    for (name, value, bounds) in [
+        ("retries", -1, "from 0 to 100"),
+        ("retries", 101, "from 0 to 100"),
+        ("pauseMs", 0, "1 or more"),
+        ("maxCalls", 0, "1 or more"),
+        ("maxBytes", 0, "1 or more"),
+    ] {
+        let settings = Settings::from_table(&HashMap::from([(name, value)])).unwrap();
+        let error = build(&settings).unwrap_err();
+        assert_eq!(error.to_string(), format!("setting `{name}` is not accepted"));
+        let told = error.source().unwrap().to_string();
+        assert!(told.contains(&format!("`{value}`")) && told.ends_with(bounds), "{told}");
+    }
+}
