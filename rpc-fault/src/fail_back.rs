@@ -119,22 +119,21 @@ async fn deliver(call: Invocation, next: Detached, config: Config, _place: Place
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
         let again = call.again();
-        match next.run(&again).await {
-            Ok(_) => {
-                tracing::info!(service, method, attempt, "a call that had failed was delivered");
-                return;
-            }
-            Err(error) if failure::may_pass(&error) && failure::harms_nothing(&error, &again) => {
-                let instance = failure::last_instance(&again);
-                tracing::debug!(service, method, attempt, instance, %error, "a call that had failed failed again");
-            }
-            Err(error) => {
-                tracing::warn!(service, method, attempt, %error, "gave up on a call: making it again cannot help, or might do harm");
-                return;
-            }
+        let Err(error) = next.run(&again).await else {
+            tracing::info!(service, method, attempt, "a call that had failed was delivered");
+            return;
+        };
+        let instance = failure::last_instance(&again);
+        if !failure::may_pass(&error) || !failure::harms_nothing(&error, &again) {
+            tracing::warn!(service, method, attempt, instance, %error, "gave up on a call: making it again cannot help, or might do harm");
+            return;
         }
+        if attempt == config.retries.get() {
+            tracing::warn!(service, method, attempt, instance, %error, "gave up on a call: it failed each time");
+            return;
+        }
+        tracing::debug!(service, method, attempt, instance, %error, "a call that had failed failed again");
     }
-    tracing::warn!(service, method, attempts = config.retries.get(), "gave up on a call: it failed each time");
 }
 
 fn build(settings: &Settings) -> Result<Arc<FailBack>, BoxError> {
