@@ -1,6 +1,6 @@
 //! `failBack`: the caller goes on without, and the call is made again later.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rpc_core::fault::{Detached, FaultStrategy, Next, Reply};
@@ -73,16 +73,21 @@ impl FailBack {
 
     /// Has a task make the call again, or says why not.
     fn queue(&self, call: &Invocation, next: Next<'_>, error: RpcError) -> Result<Reply, RpcError> {
+        // Held while a place is taken and used: `close` cannot come between, and miss the task.
+        let mut tasks = self.tasks();
         let place = match self.queue.take(call.size()) {
             Ok(place) => place,
             Err(full) => return Err(error.context(full)),
         };
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         // What has ended is forgotten here, so that the set does not grow.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(deliver(call.again(), next.detach(), self.config, place));
         drop(tasks);
         Ok(do_without(call, error))
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,8 +110,9 @@ impl FaultStrategy for FailBack {
     }
 
     fn close(&self) -> BoxFuture<'_, usize> {
+        let mut tasks = self.tasks();
         let undone = self.queue.close();
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        tasks.abort_all();
         Box::pin(std::future::ready(undone))
     }
 }
