@@ -1,4 +1,4 @@
-//! What a client logs of servers that are away.
+//! What a client logs of servers and registries that are away.
 
 #![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
 
@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{client, log, server};
-use rpc::{Code, RpcError, Server, rpc_service};
+use rpc::{Client, Code, RpcError, Server, rpc_service};
 use tokio::sync::Notify;
 
 #[rpc_service(name = "test.Greeter")]
@@ -86,4 +86,18 @@ async fn who_comes_while_the_server_leaves_is_told_without_a_warning() {
     lingering.await.unwrap().unwrap();
     assert_eq!(leave.await.unwrap(), 0);
     assert_eq!(log::since(0, &format!("address={address} ")), [""; 0]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_registry_that_never_answered_is_said_to_fail_the_calls() {
+    log::keep();
+    let client = Client::builder().registry("file:///dev/null/told").build().unwrap();
+    let greeter: GreeterStub = client.stub().unwrap();
+    assert_eq!(greeter.greet().await.unwrap_err().code(), Code::Unavailable);
+    let warnings = log::since(0, "/dev/null/told");
+    assert!(
+        matches!(&warnings[..], [one] if one.contains("the registry fails; calls fail until it answers")),
+        "{warnings:?}"
+    );
 }
