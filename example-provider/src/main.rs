@@ -93,8 +93,7 @@ fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {
 /// Whether what was asked for cannot be, or is just not to be had now.
 fn is_mistake(error: &anyhow::Error) -> bool {
     match error.downcast_ref() {
-        Some(StartError::Listen { source, .. }) => source.kind() == io::ErrorKind::InvalidInput,
-        Some(StartError::Register { .. } | StartError::Advertise(_)) => false,
+        Some(StartError::Listen { .. } | StartError::Register { .. } | StartError::Advertise(_)) => false,
         Some(_) => true,
         None => error.is::<ConfigError>(),
     }
