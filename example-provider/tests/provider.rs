@@ -106,6 +106,10 @@ async fn a_second_signal_ends_it_at_once() {
 fn a_mistake_ends_it_with_2_and_is_named() {
     for (arguments, error) in [
         (&["--listen", "9000"][..], "error: `listen` is `9000`, which is no host:port; write it as `0.0.0.0:9000`\n"),
+        (
+            &["--registry", "direct://127.0.0.1:9000"],
+            "error: `registry`: `direct` only finds instances, nobody registers there; leave the registry out, or name one of: ",
+        ),
         (&["--registry", "nowhere"], "error: `registry`: `nowhere` is not a url; "),
         (
             &["--registry", "memori:x"],
