@@ -49,7 +49,7 @@ fn path(url: &str) -> Result<&Path, &'static str> {
 /// The directory of this user's own, given what the environment says.
 fn own(runtime_dir: Option<OsString>) -> Result<Root, BadUrl> {
     match runtime_dir.filter(|path| !path.is_empty()).map(PathBuf::from) {
-        Some(path) if path.is_absolute() => Ok(Root::private(path.join("rpc"))),
+        Some(path) if path.is_absolute() => Ok(Root::private_in(RUNTIME_DIR, &path)),
         Some(path) => Err(BadUrl::RuntimeDir(path.display().to_string())),
         None => Ok(Root::private(env::temp_dir().join(temporary_name()))),
     }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn no_directory_means_one_of_this_user_in_the_session_or_among_the_temporary_files() {
-        assert_eq!(own(Some("/run/user/7".into())).unwrap(), Root::private("/run/user/7/rpc".into()));
+        assert_eq!(own(Some("/run/user/7".into())).unwrap(), Root::private_in(RUNTIME_DIR, Path::new("/run/user/7")));
         let temporary = Root::private(env::temp_dir().join(temporary_name()));
         assert_eq!(own(None).unwrap(), temporary);
         assert_eq!(own(Some("".into())).unwrap(), temporary);

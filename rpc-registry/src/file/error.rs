@@ -10,6 +10,8 @@ pub(super) enum Failure {
     Io { what: &'static str, path: PathBuf, source: io::Error },
     #[error("`{}` {fault}; remove it, or name another directory: `file:///absolute/dir`", path.display())]
     NotOwn { path: PathBuf, fault: &'static str },
+    #[error("`{variable}` names `{}`, which does not exist; make it, unset the variable, or name a directory with `file:///dir`", path.display())]
+    NoParent { variable: &'static str, path: PathBuf },
     #[error("the {0} is empty; give it one")]
     Empty(&'static str),
     #[error("instance `{id}` of service `{service}` cannot be written as JSON")]
