@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,6 +15,7 @@ use super::accept::{Listen, accept, bind};
 use super::advertise::reachable;
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
+use super::turns::Turns;
 use super::{Dispatch, Server, Shared};
 use crate::config::ServerConfig;
 use crate::error::with_sources;
@@ -224,7 +224,7 @@ impl ServerBuilder {
             leaving: CancellationToken::new(),
             serving: AtomicUsize::new(0),
             handlers: AtomicUsize::new(0),
-            turns: Semaphore::new(Handle::current().metrics().num_workers()),
+            turns: Turns::new(Handle::current().metrics().num_workers()),
         });
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));
         // Only now: who finds the instance finds it serving.
