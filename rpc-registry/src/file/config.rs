@@ -22,6 +22,10 @@ pub(super) enum BadUrl {
         "registry url `file:` means a directory in ${RUNTIME_DIR}, which is `{0}` and no absolute path; set it to one, or name a directory: `file:///absolute/dir`"
     )]
     RuntimeDir(String),
+    #[error(
+        "registry url `file:` means a directory in $TMPDIR, as ${RUNTIME_DIR} is not set, and $TMPDIR is `{0}` and no absolute path; set either to one, or name a directory: `file:///absolute/dir`"
+    )]
+    TemporaryDir(String),
 }
 
 /// The directory that a url means.
@@ -51,8 +55,16 @@ fn own(runtime_dir: Option<OsString>) -> Result<Root, BadUrl> {
     match runtime_dir.filter(|path| !path.is_empty()).map(PathBuf::from) {
         Some(path) if path.is_absolute() => Ok(Root::private(path.join("rpc"))),
         Some(path) => Err(BadUrl::RuntimeDir(path.display().to_string())),
-        None => Ok(Root::private(env::temp_dir().join(temporary_name()))),
+        None => temporary(&env::temp_dir()),
     }
+}
+
+/// The same among the temporary files, where the session has no directory.
+fn temporary(dir: &Path) -> Result<Root, BadUrl> {
+    if !dir.is_absolute() {
+        return Err(BadUrl::TemporaryDir(dir.display().to_string()));
+    }
+    Ok(Root::private(dir.join(temporary_name())))
 }
 
 #[cfg(unix)]
@@ -106,5 +118,13 @@ mod tests {
         assert_eq!(own(Some("".into())).unwrap(), temporary);
         let error = own(Some("run/user".into())).unwrap_err().to_string();
         assert!(error.contains("in $XDG_RUNTIME_DIR, which is `run/user` and no absolute path"), "{error}");
+    }
+
+    #[test]
+    fn temporary_files_at_a_relative_path_are_refused() {
+        for path in ["", "tmp"] {
+            let error = temporary(Path::new(path)).unwrap_err().to_string();
+            assert!(error.contains(&format!("$TMPDIR is `{path}` and no absolute path; set either to one")), "{error}");
+        }
     }
 }
