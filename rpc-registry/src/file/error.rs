@@ -14,6 +14,10 @@ pub(super) enum Failure {
     Empty(&'static str),
     #[error("instance `{id}` of service `{service}` cannot be written as JSON")]
     Unwritable { service: String, id: String, source: serde_json::Error },
+    #[error(
+        "instance `{id}` of service `{service}` is {size} bytes of JSON, and readers take {limit}; give it less metadata"
+    )]
+    TooLarge { service: String, id: String, size: usize, limit: usize },
     #[error("instance `{id}` of service `{service}` is not announced by this registration any more; register it again")]
     NotOurs { service: String, id: String },
     #[error("cannot keep a locked file in `{}`: others lock or remove it each time; let only rpc programs use the directory", .0.display())]
