@@ -22,6 +22,9 @@ pub(super) enum Failure {
     NotOurs { service: String, id: String },
     #[error("cannot keep a locked file in `{}`: others lock or remove it each time; let only rpc programs use the directory", .0.display())]
     Contended(PathBuf),
+    #[cfg(target_os = "linux")]
+    #[error("cannot watch `{}`, as a limit is reached; raise {limit}; lookups go on meanwhile, every 5 s", dir.display())]
+    TooManyWatches { dir: PathBuf, limit: &'static str, source: io::Error },
     #[error("the runtime is ending")]
     Ending,
 }
