@@ -135,6 +135,15 @@ fn a_password_is_not_printed() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_password_in_a_variable_that_is_no_text_is_not_shown() {
+    use std::os::unix::ffi::OsStringExt;
+    let url = || OsString::from_vec(b"etcd://ann:secret@a:1\xff".to_vec());
+    let error = Config::from_sources(None, |name| (name == "RPC_REGISTRY").then(url)).unwrap_err().to_string();
+    assert_eq!(error, "`RPC_REGISTRY` is `etcd://***@a:1\u{fffd}`; give it the url of a registry");
+}
+
 #[test]
 fn a_setting_that_no_file_can_hold_does_not_keep_it_from_being_printed() {
     let mut config = Config::default();

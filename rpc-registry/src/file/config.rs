@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use rpc_core::registry::shown_url;
 use thiserror::Error;
 
 use super::root::Root;
@@ -33,7 +34,7 @@ pub(super) fn root(url: &str) -> Result<Root, BadUrl> {
     if url == "file:" {
         return own(env::var_os(RUNTIME_DIR));
     }
-    let path = path(url).map_err(|fault| BadUrl::Form { url: url.to_owned(), fault })?;
+    let path = path(url).map_err(|fault| BadUrl::Form { url: shown_url(url), fault })?;
     Ok(Root::named(path.to_owned()))
 }
 
@@ -108,6 +109,13 @@ mod tests {
             let form = "write `file:///absolute/dir`, or `file:` for a directory of this user's own";
             assert_eq!(root(url).unwrap_err().to_string(), format!("registry url `{url}` {fault}; {form}"));
         }
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        let error = root("file://ann:secret@a/run").unwrap_err();
+        assert!(error.to_string().starts_with("registry url `file://***@a/run` has a host"), "{error}");
+        assert!(!format!("{error:?}").contains("secret"));
     }
 
     #[test]
