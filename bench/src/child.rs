@@ -49,6 +49,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Where it serves.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// What it has used by now.
     pub(crate) fn usage(&mut self) -> anyhow::Result<Usage> {
         writeln!(self.input).with_context(|| format!("cannot ask the server of {}", self.stack))?;

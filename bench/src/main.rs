@@ -1,7 +1,7 @@
 //! The speed of the framework beside that of its peers, as ratios. `README.md` tells what is measured, and how.
 //!
 //! ```text
-//! run, open        the orchestrating process: starts the others, asks them, reports
+//! run, open, idle  the orchestrating process: starts the others, asks them, reports
 //!   |
 //!   +-- serve      a server of one stack
 //!   +-- load       a load generator of the same stack, in a closed or an open loop
@@ -9,6 +9,7 @@
 
 mod cell;
 mod child;
+mod idle;
 mod load;
 mod open;
 mod payload;
@@ -36,6 +37,8 @@ enum Command {
     Run(run::Run),
     /// Measures latencies at a fixed rate, counted from when each call was due.
     Open(open::Open),
+    /// Measures what connections that wait hold.
+    Idle(idle::Idle),
     /// Serves one stack; prints its address, then its usage for each line of input, until the input ends.
     Serve(serve::Serve),
     /// Calls one stack and prints what it measured as one line of JSON.
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(run) => run.main(),
         Command::Open(open) => open.main(),
+        Command::Idle(idle) => idle.main(),
         Command::Serve(serve) => serve.main(),
         Command::Load(load) => load.main(),
     };

@@ -17,6 +17,8 @@ pub(crate) struct Usage {
     pub(crate) involuntary: u64,
     /// The most memory that was resident at a time, in KiB.
     pub(crate) peak_kib: u64,
+    /// The memory that is resident now, in KiB.
+    pub(crate) resident_kib: u64,
 }
 
 impl Usage {
@@ -28,24 +30,26 @@ impl Usage {
             cpu_us: cpu.num_microseconds().unsigned_abs(),
             voluntary: usage.voluntary_context_switches().unsigned_abs(),
             involuntary: usage.involuntary_context_switches().unsigned_abs(),
-            peak_kib: peak_kib()?,
+            peak_kib: memory("VmHWM")?,
+            resident_kib: memory("VmRSS")?,
         })
     }
 
-    /// What was used since then; the peak is that of the whole life.
+    /// What was used since then; the memory is as it is now.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             cpu_us: self.cpu_us - before.cpu_us,
             voluntary: self.voluntary - before.voluntary,
             involuntary: self.involuntary - before.involuntary,
             peak_kib: self.peak_kib,
+            resident_kib: self.resident_kib,
         }
     }
 }
 
 /// `getrusage` has a peak too, but one that begins with that of the process that started this one.
-fn peak_kib() -> anyhow::Result<u64> {
+fn memory(name: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-    Ok(peak.context("/proc/self/status has no `VmHWM` in kB")?.trim().parse()?)
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().strip_suffix(" kB"));
+    Ok(line.with_context(|| format!("/proc/self/status has no `{name}` in kB"))?.trim().parse()?)
 }

@@ -63,6 +63,10 @@ fn people_are_told_the_sum_and_the_first_error_of_each_kind() {
     let output = consumer(&["call", "--registry", &direct(&providers), "--requests", "10"]).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.starts_with("10 calls in ") && shown.contains(": 10 ok, 0 failed, 0 degraded\n"), "{shown}");
+    assert!(shown.contains("\n10 requests were sent\n"), "{shown}");
+    let output = consumer(&["call", "--registry", &direct(&providers)]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.starts_with("1 call in ") && shown.contains("\n1 request was sent\n"), "{shown}");
     let nobody = nobody();
     let output = consumer(&["call", "--registry", &nobody, "--requests", "10"]).output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail};
 use clap::Parser;
 use example_api::{UserServiceDispatcher, Users};
 use rpc::{Config, ConfigError, Server, ServerBuilder, Signals, StartError};
@@ -34,7 +34,7 @@ struct Arguments {
     /// The id to register [default: the address to register]
     #[arg(long)]
     id: Option<String>,
-    /// The share of the calls, relative to other providers; 0 for none
+    /// The share of the calls of load balancers that go by weight (consistentHash), relative to other providers; 0 for none with all
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     weight: Option<u32>,
 }
@@ -62,8 +62,11 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
         return Err(error).context("cannot say that it is ready");
     }
     let cut = server.run_until(signals).await;
-    ensure!(cut == 0, "{cut} calls were cut, they took longer than leaving waits for");
-    Ok(())
+    match cut {
+        0 => Ok(()),
+        1 => bail!("1 call was cut before it was answered"),
+        _ => bail!("{cut} calls were cut before they were answered"),
+    }
 }
 
 fn say_ready(server: &Server) -> io::Result<()> {
@@ -101,8 +104,7 @@ fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {
 /// Whether what was asked for cannot be, or is just not to be had now.
 fn is_mistake(error: &anyhow::Error) -> bool {
     match error.downcast_ref() {
-        Some(StartError::Listen { source, .. }) => source.kind() == io::ErrorKind::InvalidInput,
-        Some(StartError::Register { .. } | StartError::Advertise(_)) => false,
+        Some(StartError::Listen { .. } | StartError::Register { .. } | StartError::Advertise(_)) => false,
         Some(_) => true,
         None => error.is::<ConfigError>(),
     }

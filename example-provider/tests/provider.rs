@@ -135,7 +135,11 @@ fn who_cannot_be_told_that_it_is_ready_finds_nothing_of_it() {
 #[test]
 fn a_mistake_ends_it_with_2_and_is_named() {
     for (arguments, error) in [
-        (&["--listen", "nowhere"][..], "error: cannot listen on `nowhere`: "),
+        (&["--listen", "9000"][..], "error: `listen` is `9000`, which is no host:port; write it as `0.0.0.0:9000`\n"),
+        (
+            &["--registry", "direct://127.0.0.1:9000"],
+            "error: `registry`: `direct` only finds instances, nobody registers there; leave the registry out, or name one of: ",
+        ),
         (&["--registry", "nowhere"], "error: `registry`: `nowhere` is not a url; "),
         (
             &["--registry", "memori:x"],
@@ -143,7 +147,7 @@ fn a_mistake_ends_it_with_2_and_is_named() {
         ),
         (
             &["--registry", "memory:x", "--advertise", "here"],
-            "error: `here` cannot be advertised: it is no `host:port`\n",
+            "error: `advertise` is `here`, which is no host:port; write it as `greeter-1.internal:9000`\n",
         ),
         (&["--registry", "memory:x", "--id", ""], "error: the instance id has 0 bytes; give it 1 to 65,535\n"),
         (&["--weight", "heavy"], "error: invalid value 'heavy' for '--weight <N>': "),

@@ -16,6 +16,8 @@ use crate::{BoxError, Settings};
 
 /// The entry of a plugin's table that is its key; all others are its settings.
 const NAME: &str = "name";
+/// What a date or a time is in place of a value: a table of this one entry, in which the reader of TOML hands it out.
+const DATE_TIME: &str = "$__toml_private_datetime";
 
 /// A plugin as it is asked for: its key, and its settings if it shall have any.
 ///
@@ -152,13 +154,28 @@ pub(crate) fn from_table<'de, A: MapAccess<'de>>(mut table: A) -> Result<PluginC
             key = Some(table.next_value()?);
             continue;
         }
-        match table.next_value()? {
-            Value::Null => return Err(A::Error::custom(format_args!("setting `{entry}` has no value; give it one"))),
-            value => entries.push((entry, value)),
+        let value = table.next_value()?;
+        if let Some(fault) = fault(&value) {
+            return Err(A::Error::custom(format_args!("setting `{entry}` {fault}")));
         }
+        entries.push((entry, value));
     }
     let key: String = key.ok_or_else(|| A::Error::custom("the table has no `name`; give it the key of the plugin"))?;
     Ok((key, Settings::from_iter(entries)).into())
+}
+
+/// Why a file cannot hold a value, or does not mean it, worded so as to follow its name.
+fn fault(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Null => Some("has no value; give it one"),
+        Value::Number(number) if number.is_u64() && !number.is_i64() => {
+            Some("is larger than 9223372036854775807; give it a smaller number, or write it in quotes")
+        }
+        Value::Object(entries) if entries.contains_key(DATE_TIME) => Some("is a date or a time; write it in quotes"),
+        Value::Array(values) => values.iter().find_map(fault),
+        Value::Object(entries) => entries.values().find_map(fault),
+        _ => None,
+    }
 }
 
 impl PluginError {

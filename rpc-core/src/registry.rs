@@ -6,6 +6,7 @@
 use std::fmt::Debug;
 
 use crate::extension::extension;
+pub use crate::registry_url::shown_url;
 use crate::{BoxError, BoxFuture, ServiceInstance};
 
 /// Finds the instances of a service.

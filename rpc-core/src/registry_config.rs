@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::extension::{self, Extension};
 use crate::plugin_config::{PluginError, from_table};
+use crate::registry::{Discovery, Registrar};
 use crate::registry_url::RegistryUrl;
 use crate::{BoxError, PluginConfig, Settings};
 
@@ -47,11 +48,31 @@ impl RegistryConfig {
 
     /// Builds one half of the registry.
     pub(crate) fn build<E: Extension + ?Sized>(&self) -> Result<Arc<E>, PluginError> {
-        let at = self.variable.unwrap_or("registry");
         match &self.form {
-            Form::Url(url) => from_url(url).map_err(|error| PluginError::new(at, error)),
-            Form::Table(plugin) => plugin.build(at),
+            Form::Url(url) => from_url(url).map_err(|error| PluginError::new(self.asked_at(), error)),
+            Form::Table(plugin) => plugin.build(self.asked_at()),
         }
+    }
+
+    /// Builds the half of providers. Where there is only the other, says so.
+    pub(crate) fn registrar(&self) -> Result<Arc<dyn Registrar>, PluginError> {
+        let key = match &self.form {
+            Form::Url(url) => Settings::from_url(url.as_str()).map_or("", |(key, _)| key),
+            Form::Table(plugin) => plugin.key(),
+        };
+        let keys = extension::keys::<dyn Registrar>();
+        if !keys.is_empty() && !keys.contains(&key) && extension::keys::<dyn Discovery>().contains(&key) {
+            let told = format!(
+                "`{key}` only finds instances, nobody registers there; leave the registry out, or name one of: {}",
+                keys.join(", ")
+            );
+            return Err(PluginError::new(self.asked_at(), told.into()));
+        }
+        self.build()
+    }
+
+    fn asked_at(&self) -> &'static str {
+        self.variable.unwrap_or("registry")
     }
 }
 
@@ -143,7 +164,6 @@ impl<'de> Visitor<'de> for Forms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Discovery;
 
     #[test]
     fn a_password_is_hidden_in_every_form() {
@@ -169,6 +189,26 @@ mod tests {
             ),
         ] {
             assert_eq!(registry.build::<dyn Discovery>().unwrap_err().to_string(), told);
+        }
+    }
+
+    #[test]
+    fn a_registry_that_only_finds_is_told_from_one_that_is_unknown() {
+        for (registry, told) in [
+            (
+                RegistryConfig::from("fixed://a:1"),
+                "`registry`: `fixed` only finds instances, nobody registers there; leave the registry out, or name one of: book",
+            ),
+            (
+                RegistryConfig::from(PluginConfig::new("fixed")).asked_by("RPC_REGISTRY"),
+                "`RPC_REGISTRY`: `fixed` only finds instances, nobody registers there; leave the registry out, or name one of: book",
+            ),
+            (
+                "bok:x".into(),
+                "`registry`: unknown registry to register in `bok`; did you mean `book`? registered: book",
+            ),
+        ] {
+            assert_eq!(registry.registrar().unwrap_err().to_string(), told);
         }
     }
 }

@@ -19,11 +19,7 @@ impl RegistryUrl {
 
 impl fmt::Display for RegistryUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A password may hold anything, so the last `@` counts.
-        match (self.0.find("://"), self.0.rfind('@')) {
-            (Some(scheme), Some(at)) if scheme < at => write!(f, "{}://***{}", &self.0[..scheme], &self.0[at..]),
-            _ => f.write_str(&self.0),
-        }
+        f.write_str(&shown_url(&self.0))
     }
 }
 
@@ -31,6 +27,34 @@ impl fmt::Debug for RegistryUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.to_string())
     }
+}
+
+/// A URL as it may be shown: whatever stands before the last `@`, the scheme apart, is `***`. For the messages of registries.
+///
+/// There may be a password, which may hold anything, and a URL may be mistyped; so neither is taken apart further.
+///
+/// # Examples
+///
+/// ```
+/// use rpc_core::registry::shown_url;
+///
+/// assert_eq!(shown_url("etcd://ann:secret@10.0.0.1:2379/rpc"), "etcd://***@10.0.0.1:2379/rpc");
+/// assert_eq!(shown_url("//ann:secret@10.0.0.1:2379"), "***@10.0.0.1:2379");
+/// ```
+#[must_use]
+pub fn shown_url(url: &str) -> String {
+    let Some((hidden, rest)) = url.rsplit_once('@') else { return url.to_owned() };
+    let scheme = scheme(hidden).map_or(0, |scheme| scheme.len() + 1);
+    let slashes = hidden[scheme..].bytes().take(2).take_while(|byte| scheme > 0 && *byte == b'/').count();
+    format!("{}***@{rest}", &hidden[..scheme + slashes])
+}
+
+/// What stands before the first colon, if it is a scheme.
+pub(crate) fn scheme(url: &str) -> Option<&str> {
+    let (scheme, _) = url.split_once(':')?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    is_scheme.then_some(scheme)
 }
 
 #[cfg(test)]
@@ -41,7 +65,15 @@ mod tests {
     fn a_password_is_not_printed() {
         for (url, printed) in [
             ("etcd://a:1,b:1/rpc", "etcd://a:1,b:1/rpc"),
-            ("memory:users@home", "memory:users@home"),
+            ("memory:users@home", "memory:***@home"),
+            ("etcd:ann:secret@a:1", "etcd:***@a:1"),
+            ("etcd:/ann:secret@a:1", "etcd:/***@a:1"),
+            ("etcd:///ann:secret@a:1", "etcd://***@a:1"),
+            ("//ann:secret@a:1", "***@a:1"),
+            ("://ann:secret@a:1", "***@a:1"),
+            (" etcd://ann:secret@a:1", "***@a:1"),
+            ("ann@secret", "***@secret"),
+            ("etcd", "etcd"),
             ("etcd://ann:secret@a:1/rpc?leaseTtl=5", "etcd://***@a:1/rpc?leaseTtl=5"),
             ("etcd://ann:sec/r@et@a:1", "etcd://***@a:1"),
         ] {

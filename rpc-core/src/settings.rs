@@ -1,6 +1,7 @@
 //! The settings of one plugin, before the plugin has read them.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::BoxError;
+use crate::registry_url::{scheme, shown_url};
 
 /// The settings of one plugin: names and values of any shape, which the plugin turns into its own type with
 /// [`parse`](Self::parse).
@@ -32,7 +34,7 @@ use crate::BoxError;
 /// assert_eq!(settings.parse::<Config>()?.virtual_nodes, 160);
 /// # Ok::<(), rpc_core::BoxError>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Settings {
     entries: Map<String, Value>,
@@ -57,8 +59,7 @@ impl Settings {
     /// # Ok::<(), rpc_core::BoxError>(())
     /// ```
     pub fn from_url(url: &str) -> Result<(&str, Self), BoxError> {
-        let (key, _) =
-            url.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(|| NotAUrl { text: url.into() })?;
+        let key = scheme(url).ok_or_else(|| NotAUrl { text: shown_url(url) })?;
         let entries = Map::from_iter([(Self::URL.into(), url.into())]);
         Ok((key, Self { entries }))
     }
@@ -133,9 +134,15 @@ impl FromIterator<(String, Value)> for Settings {
     }
 }
 
-fn is_scheme(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+/// Names and values; of a `url` what may be [shown](shown_url).
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |name: &str, value: &Value| match value {
+            Value::String(url) if name == Self::URL => shown_url(url).into(),
+            value => value.clone(),
+        };
+        f.debug_map().entries(self.entries.iter().map(|(name, value)| (name, shown(name, value)))).finish()
+    }
 }
 
 #[derive(Debug, Error)]
@@ -214,6 +221,16 @@ mod tests {
                     "`{text}` is not a url; write the key of a plugin and its address, such as `direct://localhost:9000`"
                 )
             );
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let error = Settings::from_url("//ann:secret@a:1").unwrap_err();
+        assert!(error.to_string().starts_with("`***@a:1` is not a url;"), "{error}");
+        let (_, settings) = Settings::from_url("etcd://ann:secret@a:1").unwrap();
+        for shown in [format!("{error:?}"), format!("{settings:?}")] {
+            assert!(shown.contains("***@a:1") && !shown.contains("secret"), "{shown}");
         }
     }
 

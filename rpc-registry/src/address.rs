@@ -9,6 +9,8 @@ use thiserror::Error;
 pub(crate) enum Fault {
     #[error("lists no address")]
     Empty,
+    #[error("has a user, which is not supported")]
+    User,
     #[error("has no port in `{0}`")]
     NoPort(String),
     #[error("has a port in `{0}` that is not a number from 1 to 65535")]
@@ -21,6 +23,10 @@ pub(crate) enum Fault {
 
 /// The addresses of `host:port,host:port`, each once.
 pub(crate) fn addresses(list: &str) -> Result<Vec<String>, Fault> {
+    // First, as none of its parts may be shown then.
+    if list.contains('@') {
+        return Err(Fault::User);
+    }
     checked(list.split(',').filter(|_| !list.is_empty()))
 }
 

@@ -4,7 +4,7 @@ use std::{future, sync::Arc};
 
 use rpc_core::{
     BoxError, BoxFuture, ServiceInstance, Settings, register,
-    registry::{Discovery, InstanceList},
+    registry::{Discovery, InstanceList, shown_url},
 };
 use serde::Deserialize;
 use thiserror::Error;
@@ -38,7 +38,7 @@ impl Direct {
     ///
     /// When `url` is not of the form above, lists no address, or lists one twice.
     pub fn from_url(url: &str) -> Result<Self, BoxError> {
-        let addresses = addresses(url).map_err(|fault| DirectError { url: url.into(), fault })?;
+        let addresses = addresses(url).map_err(|fault| DirectError { url: shown_url(url), fault })?;
         Ok(Self { addresses })
     }
 }
@@ -122,7 +122,6 @@ mod tests {
             ("direct://a:1/ns", "has a port in `a:1/ns` that is not a number from 1 to 65535"),
             ("direct://:1", "has no valid host in `:1`"),
             ("direct://a:1, b:1", "has no valid host in ` b:1`"),
-            ("direct://me@a:1", "has no valid host in `me@a:1`"),
             ("direct://::1:80", "has no valid host in `::1:80`"),
             ("direct://[a]:80", "has no valid host in `[a]:80`"),
             ("direct://a:1,b:1,a:1", "lists `a:1` twice"),
@@ -132,6 +131,15 @@ mod tests {
                 error.source().unwrap().to_string(),
                 format!("registry url `{url}` {fault}; write `direct://host:port,host:port`, an IPv6 host in brackets")
             );
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        for url in ["direct://ann:secret@a:1", "direct://ann:secret,x@a:1", "direct:ann:secret@a:1"] {
+            let error = Direct::from_url(url).unwrap_err();
+            assert!(error.to_string().contains("***@a:1` "), "{error}");
+            assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
         }
     }
 

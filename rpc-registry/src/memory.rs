@@ -5,7 +5,7 @@ use std::future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use rpc_core::registry::{Discovery, InstanceList, InstanceWatch, Registrar, Registration};
+use rpc_core::registry::{Discovery, InstanceList, InstanceWatch, Registrar, Registration, shown_url};
 use rpc_core::{BoxError, BoxFuture, ServiceInstance, Settings, register};
 use serde::Deserialize;
 use thiserror::Error;
@@ -55,7 +55,7 @@ impl Memory {
     /// When `url` is not of the form above, with a NAME of letters, digits, `.`, `_` and `-`.
     pub fn from_url(url: &str) -> Result<Self, BoxError> {
         static TABLES: LazyLock<Mutex<HashMap<String, Arc<Table>>>> = LazyLock::new(Mutex::default);
-        let name = url.strip_prefix("memory:").filter(|name| is_name(name)).ok_or_else(|| BadUrl(url.to_owned()))?;
+        let name = url.strip_prefix("memory:").filter(|name| is_name(name)).ok_or_else(|| BadUrl(shown_url(url)))?;
         Ok(Self { table: Arc::clone(lock(&TABLES).entry(name.to_owned()).or_default()) })
     }
 }

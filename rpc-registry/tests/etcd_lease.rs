@@ -156,6 +156,24 @@ async fn an_instance_is_back_after_etcd_was_away_for_three_times_the_lease() {
 }
 
 #[tokio::test]
+async fn an_outage_is_told_once_when_it_begins_and_once_when_it_ends() {
+    log::keep();
+    let mut server = Server::start().await;
+    // So long that etcd is looked at several times before the lease is given up.
+    let registry = registry(&server.address(), 9);
+    let _registration = registry.register(instance("a")).await.unwrap();
+    let etcd = format!("etcd={}", server.address());
+    let told = || log::lines(0, &etcd);
+
+    server.stop();
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    assert!(matches!(&told()[..], [begin] if begin.starts_with("WARN")), "{:?}", told());
+    server.start_again().await;
+    until(Duration::from_secs(3), "the end is told", || async { (told().len() > 1).then_some(()) }).await;
+    assert!(matches!(&told()[..], [_, end] if end.starts_with("INFO")), "{:?}", told());
+}
+
+#[tokio::test]
 async fn an_instance_that_somebody_deleted_is_back_under_the_same_lease() {
     let server = Server::start().await;
     let registry = registry(&server.address(), TTL);

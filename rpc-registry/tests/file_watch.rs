@@ -54,6 +54,20 @@ async fn a_watch_of_a_directory_that_is_moved_away_ends() {
 }
 
 #[tokio::test]
+async fn a_watch_below_a_directory_that_is_moved_away_ends_and_another_begins_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let above = dir.path().join("above");
+    let registry = registry(&above.join("root"));
+    let mut first = watch(&registry).await;
+    sees(&mut first, &[]).await;
+    fs::rename(&above, dir.path().join("elsewhere")).unwrap();
+    let _kept = registry.register(instance("a")).await.unwrap();
+    assert!(timeout(SOON * 10, first.next()).await.expect("the watch does not end").is_none());
+    let mut second = watch(&registry).await;
+    sees(&mut second, &["a"]).await;
+}
+
+#[tokio::test]
 async fn changes_that_come_together_share_a_list() {
     let dir = tempfile::tempdir().unwrap();
     let registry = registry(dir.path());

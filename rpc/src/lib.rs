@@ -7,9 +7,9 @@
 //!
 //!  your code -> GreeterStub -> Client  == TCP ==>  Server -> GreeterDispatcher -> your Greeter
 //!                                |
-//!                                +-- registry         which instances are there?      direct, file, memory, etcd
+//!                                +-- registry         which instances are there?      file, etcd, direct, memory
 //!                                +-- load balancer    which of them takes the call?   roundRobin, random, consistentHash
-//!                                +-- fault strategy   what if it fails?               failFast, failOver
+//!                                +-- fault strategy   what if it fails?               failFast, failOver, failSafe, failBack
 //! ```
 //!
 //! # Examples
@@ -48,9 +48,29 @@
 //! # Where to look
 //!
 //! - Services: [`rpc_service`]. Errors: [`RpcError`], [`Code`], [`Executed`].
-//! - Consumers: [`Client`], [`CallOptions`], [`CallReport`], [`Changes`]. Providers: [`Server`], [`Context`].
+//! - Consumers: [`Client`], [`CallOptions`], [`CallReport`], [`Changes`].
+//! - Providers: [`Server`], [`Signals`], which end it in order, and [`Context`].
+//! - Bodies: [`Codec`]; bincode unless the client chooses JSON by [`ClientBuilder::codec`].
 //! - Configuration: [`Config`], [`Policy`].
 //! - Plugins: [`PluginConfig`], [`extension`], [`registry`], [`loadbalancer`], [`fault`].
+//!
+//! # Built-in plugins
+//!
+//! | kind | key | what it does | settings and their defaults |
+//! |---|---|---|---|
+//! | registry | `direct` | finds every service at the addresses in its url; nobody registers | `direct://host:port,host:port` |
+//! | registry | `memory` | a table in this process, with events; all of one name are the same | `memory:NAME` |
+//! | registry | `file` | a directory of one machine, with events | `file:` or `file:///dir` |
+//! | registry | `etcd` | etcd, with events | `etcd://host:port,host:port/namespace?leaseTtl=15` |
+//! | load balancer | `roundRobin`, the default | takes each instance in turn, beginning anywhere | |
+//! | load balancer | `random` | takes any instance | |
+//! | load balancer | `consistentHash` | takes the same instance for the same hash key | `virtualNodes`: 160 |
+//! | fault strategy | `failFast`, the default | hands every error to the caller | |
+//! | fault strategy | `failOver` | makes a failed call again elsewhere | `retries`: 2; `attemptTimeoutMs`: none; `backoffMs`: about 20, 40 and so on to 1,000, and none before the first |
+//! | fault strategy | `failSafe` | logs a failure of the far side; the caller goes on without an answer | |
+//! | fault strategy | `failBack` | the same, and the call is made again later | `retries`: 5; `pauseMs`: 1,000, doubling to 60 s; `maxCalls`: 1,000; `maxBytes`: 16,777,216 |
+//!
+//! A plugin of another crate has the same standing.
 //!
 //! # Features
 //!

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use rpc::{CallOptions, Code, RpcError, Server, rpc_service};
+use rpc::{CallOptions, Client, Code, Context, RpcError, Server, rpc_service};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
@@ -19,6 +19,12 @@ trait Burn {
     /// Answers at once.
     async fn glow(&self) -> Result<(), RpcError>;
 
+    /// Says how many there are, having read them all.
+    async fn weigh(&self, logs: Vec<String>) -> Result<usize, RpcError>;
+
+    /// Blocks its thread, as a program may that tells the runtime, until a call of its own to the same server is answered.
+    async fn kindle(&self, ms: u64) -> Result<u64, RpcError>;
+
     /// Lets others go first, then keeps its thread for this long.
     async fn smoulder(&self, ms: u64) -> Result<u64, RpcError>;
 }
@@ -33,6 +39,21 @@ impl Burn for Burning {
 
     async fn glow(&self) -> Result<(), RpcError> {
         Ok(())
+    }
+
+    async fn weigh(&self, logs: Vec<String>) -> Result<usize, RpcError> {
+        Ok(logs.len())
+    }
+
+    async fn kindle(&self, ms: u64) -> Result<u64, RpcError> {
+        let address =
+            Context::current().ok_or_else(|| RpcError::new("not called from a handler"))?.instance().to_owned();
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                let client = Client::builder().registry(format!("direct://{address}")).build().unwrap();
+                client.stub::<BurnStub>().unwrap().burn(ms).await
+            })
+        })
     }
 
     async fn smoulder(&self, ms: u64) -> Result<u64, RpcError> {
@@ -127,5 +148,53 @@ async fn a_short_call_does_not_wait_for_a_queue_of_long_ones() {
         assert!(waits.len() == 10 && unfinished > 0);
         // 20 ms are promised.
         assert!(waits[waits.len() - 1] < Duration::from_millis(200), "{waits:?}");
+    }
+}
+
+/// The longest of ten short calls, one after the other, while long ones are under way.
+async fn short_among_long(stub: &BurnStub) -> Duration {
+    let mut calls = JoinSet::new();
+    for _ in 0..60 {
+        let stub = stub.clone();
+        calls.spawn(async move { stub.burn(5).await.unwrap() });
+    }
+    calls.join_next().await.unwrap().unwrap();
+    let mut longest = Duration::ZERO;
+    for _ in 0..10 {
+        let started = Instant::now();
+        stub.glow().await.unwrap();
+        longest = longest.max(started.elapsed());
+    }
+    longest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_short_method_is_not_taken_for_a_slow_one_by_what_stands_before_it() {
+    let (_server, stub) = apart(2);
+    stub.burn(5).await.unwrap();
+    for _ in 0..30 {
+        let logs: Vec<String> = vec!["log".into(); 30_000];
+        let (weighed, glowed) = tokio::join!(stub.weigh(logs), stub.glow());
+        assert_eq!((weighed.unwrap(), glowed.unwrap()), (30_000, ()));
+    }
+    let longest = short_among_long(&stub).await;
+    println!("a short call among long ones took {longest:?} at most");
+    assert!(longest < Duration::from_millis(120), "{longest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn handlers_that_block_for_one_another_still_get_on() {
+    let (_server, stub) = apart(2);
+    let stub = stub.with(CallOptions::new().timeout(Duration::from_secs(20)));
+    for round in 0..5 {
+        let started = Instant::now();
+        let mut calls = JoinSet::new();
+        for _ in 0..4 {
+            let stub = stub.clone();
+            calls.spawn(async move { stub.kindle(5).await.unwrap() });
+        }
+        calls.join_all().await;
+        println!("round {round} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }

@@ -2,12 +2,12 @@
 
 mod frame;
 mod full;
-mod ours;
+pub(crate) mod ours;
 mod ping_pong;
 mod raw;
-mod tarpc;
-mod tonic;
-mod volo;
+pub(crate) mod tarpc;
+pub(crate) mod tonic;
+pub(crate) mod volo;
 
 use std::convert::Infallible;
 use std::fmt;

@@ -35,7 +35,7 @@ pub(super) async fn serve() -> Served {
 
 /// A stub of a fixed address.
 #[derive(Debug, Clone)]
-pub(super) struct Fixed(EchoStub);
+pub(crate) struct Fixed(EchoStub);
 
 impl super::Client for Fixed {
     async fn connect(address: &str) -> anyhow::Result<Self> {

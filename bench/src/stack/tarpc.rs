@@ -45,7 +45,7 @@ pub(super) async fn serve() -> Served {
 
 /// A client of tarpc.
 #[derive(Debug, Clone)]
-pub(super) struct Tarpc(EchoClient);
+pub(crate) struct Tarpc(EchoClient);
 
 impl super::Client for Tarpc {
     async fn connect(address: &str) -> anyhow::Result<Self> {

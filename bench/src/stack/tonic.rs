@@ -45,7 +45,7 @@ pub(super) async fn serve() -> Served {
 
 /// A client of tonic.
 #[derive(Debug, Clone)]
-pub(super) struct Tonic(EchoClient<Channel>);
+pub(crate) struct Tonic(EchoClient<Channel>);
 
 impl super::Client for Tonic {
     async fn connect(address: &str) -> anyhow::Result<Self> {

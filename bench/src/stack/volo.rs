@@ -107,7 +107,7 @@ type Calls = volo_thrift::Client<BoxCloneService<ClientContext, Message, Option<
 
 /// A client of volo.
 #[derive(Clone)]
-pub(super) struct Volo(Calls);
+pub(crate) struct Volo(Calls);
 
 struct AsItIs;
 

@@ -28,6 +28,7 @@ pub(super) async fn show(calls: &Calls) -> Infallible {
     }
     let of = match calls.arguments.limits() {
         (_, Some(time)) => format!("calls; it takes {time:?}"),
+        (1, None) => "of 1 call".to_owned(),
         (requests, None) => format!("of {requests} calls"),
     };
     let _line = Line;

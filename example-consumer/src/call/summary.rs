@@ -44,11 +44,7 @@ impl Summary {
             errors,
             attempts: tally.attempts,
             elapsed_ms: elapsed.as_millis() as u64,
-            latency_us: Latency {
-                p50: tally.latency.value_at_quantile(0.5),
-                p99: tally.latency.value_at_quantile(0.99),
-                max: tally.latency.max(),
-            },
+            latency_us: Latency { p50: tally.latency_of(0.5), p99: tally.latency_of(0.99), max: tally.longest },
         }
     }
 }
@@ -58,12 +54,13 @@ pub(super) fn print(tally: &Tally, elapsed: Duration) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let Summary { requests, ok, failed, degraded, by_instance, attempts, latency_us: latency, .. } =
         Summary::new(tally, elapsed);
+    let calls = if requests == 1 { "call" } else { "calls" };
     let rate = requests as f64 / elapsed.as_secs_f64();
     writeln!(
         out,
-        "{requests} calls in {elapsed:.2?}, {rate:.0} in a second: {ok} ok, {failed} failed, {degraded} degraded"
+        "{requests} {calls} in {elapsed:.2?}, {rate:.0} in a second: {ok} ok, {failed} failed, {degraded} degraded"
     )?;
-    writeln!(out, "{attempts} requests were sent")?;
+    writeln!(out, "{attempts} {}", if attempts == 1 { "request was sent" } else { "requests were sent" })?;
     let [p50, p99, max] = [latency.p50, latency.p99, latency.max].map(Duration::from_micros);
     writeln!(out, "half of the calls took up to {p50:.1?}, 99 % up to {p99:.1?}, the longest {max:.1?}")?;
     if !by_instance.is_empty() {

@@ -24,8 +24,10 @@ pub(super) struct Tally {
     pub(super) by_instance: BTreeMap<String, u64>,
     /// Requests that were sent.
     pub(super) attempts: u64,
-    /// In microseconds.
-    pub(super) latency: Histogram<u32>,
+    /// In microseconds, rounded up.
+    latency: Histogram<u32>,
+    /// The longest latency, in microseconds.
+    pub(super) longest: u64,
 }
 
 /// What kind of failure it was.
@@ -83,6 +85,7 @@ impl Default for Tally {
             by_instance: BTreeMap::new(),
             attempts: 0,
             latency: Histogram::new(DIGITS).expect("so many digits can be had"),
+            longest: 0,
         }
     }
 }
@@ -90,7 +93,9 @@ impl Default for Tally {
 impl Tally {
     /// Adds one call.
     pub(super) fn add(&mut self, outcome: Outcome) {
-        self.latency += outcome.latency.as_micros() as u64;
+        let latency = outcome.latency.as_micros() as u64;
+        self.latency += latency;
+        self.longest = self.longest.max(latency);
         let report = outcome.report.get();
         if let Some(report) = report {
             self.attempts += report.steps.iter().filter(|step| step.executed != Executed::No).count() as u64;
@@ -117,15 +122,36 @@ impl Tally {
             *self.by_instance.entry(instance).or_default() += answers;
         }
         self.latency += other.latency;
+        self.longest = self.longest.max(other.longest);
         self
+    }
+
+    /// The latency that this share of the calls does not exceed, in microseconds.
+    pub(super) fn latency_of(&self, share: f64) -> u64 {
+        self.latency.value_at_quantile(share).min(self.longest)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use rpc::RpcError;
 
     use super::*;
+
+    #[test]
+    fn no_latency_is_longer_than_the_longest_call() {
+        let of = |latency| {
+            let mut tally = Tally::default();
+            tally.add(Outcome { result: Ok(()), report: Default::default(), latency: Duration::from_micros(latency) });
+            tally
+        };
+        // Rounded to two digits, the first would be 12,351.
+        for tally in [of(12_345).merged(of(7)), of(7).merged(of(12_345))] {
+            assert_eq!((tally.latency_of(0.5), tally.latency_of(0.99), tally.longest), (7, 12_345, 12_345));
+        }
+    }
 
     #[test]
     fn every_failure_has_its_kind() {

@@ -47,6 +47,8 @@ struct State {
     phase: Phase,
     /// Failures to connect in a row.
     failures: u32,
+    /// The server that was there has said that it leaves: no wonder if it cannot be connected to.
+    has_left: bool,
     /// Until when connecting is better left alone, and why.
     back_off: Option<(Instant, ConnectError)>,
 }
@@ -74,11 +76,21 @@ type Connected = Result<Arc<Connection>, ConnectError>;
 
 /// Why an address could not be connected to; shared by all that waited.
 #[derive(Debug, Clone)]
-pub(super) struct ConnectError(Arc<str>);
+pub(super) struct ConnectError {
+    what: Arc<str>,
+    /// The server said that it leaves.
+    is_leaving: bool,
+}
+
+impl ConnectError {
+    fn new(what: impl Into<Arc<str>>) -> Self {
+        Self { what: what.into(), is_leaving: false }
+    }
+}
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.what)
     }
 }
 
@@ -128,7 +140,7 @@ impl Peer {
         };
         match connected.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(result)) => result.clone(),
-            _ => Err(ConnectError("the task that connects was dropped".into())),
+            _ => Err(ConnectError::new("the task that connects was dropped")),
         }
     }
 
@@ -142,6 +154,9 @@ impl Peer {
             }
             sender.send_replace(Some(result));
         });
+        if let Phase::Open(connection) = &state.phase {
+            state.has_left = connection.has_left();
+        }
         state.phase = Phase::Connecting(receiver.clone(), AbortOnDropHandle::new(task));
         receiver
     }
@@ -158,7 +173,9 @@ impl Peer {
                 *state = State { phase: Phase::Open(Arc::clone(connection)), ..State::default() };
             }
             Err(error) => {
+                state.has_left |= error.is_leaving;
                 match state.failures {
+                    0 if state.has_left => tracing::debug!(address = self.address, %error, "the server has left"),
                     0 => {
                         tracing::warn!(address = self.address, %error, "cannot connect; calls go elsewhere, if they can")
                     }
@@ -178,9 +195,12 @@ impl Dialer {
         let opening = async { Connection::open(self.connect.connect(address).await?, self.max_frame).await };
         match tokio::time::timeout(self.timeout, opening).await {
             Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(OpenError::Io(error))) => Err(ConnectError(format!("cannot connect: {error}").into())),
-            Ok(Err(error)) => Err(ConnectError(error.to_string().into())),
-            Err(_) => Err(ConnectError(format!("no connection within {:?}", self.timeout).into())),
+            Ok(Err(OpenError::Io(error))) => Err(ConnectError::new(format!("cannot connect: {error}"))),
+            Ok(Err(error)) => {
+                let is_leaving = matches!(error, OpenError::Leaving);
+                Err(ConnectError { is_leaving, ..ConnectError::new(error.to_string()) })
+            }
+            Err(_) => Err(ConnectError::new(format!("no connection within {:?}", self.timeout))),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use super::number::{MILLIS, Millis};
 use super::{Config, ConfigError};
+use crate::registry::shown_url;
 use crate::{PluginConfig, RegistryConfig};
 
 /// The path of the file.
@@ -68,6 +69,10 @@ fn text(
     match value.into_string() {
         Ok(value) if !value.is_empty() => Ok(Some(value)),
         Ok(value) => Err(ConfigError::Variable { name, value, allowed }),
-        Err(value) => Err(ConfigError::Variable { name, value: value.to_string_lossy().into_owned(), allowed }),
+        Err(value) => {
+            let value = value.to_string_lossy();
+            let value = if name == REGISTRY { shown_url(&value) } else { value.into_owned() };
+            Err(ConfigError::Variable { name, value, allowed })
+        }
     }
 }

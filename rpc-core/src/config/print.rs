@@ -43,8 +43,8 @@ fn section(text: &mut String, path: &str, table: &Table) -> fmt::Result {
     Ok(())
 }
 
-/// A key, in quotes if it needs them. Those of JSON will do, which keep it on its line.
+/// A key, in quotes if it needs them. Those of JSON will do, which keep it on its line, but for one character that only TOML escapes.
 fn key(name: &str) -> String {
     let is_bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
-    if is_bare { name.to_owned() } else { serde_json::Value::from(name).to_string() }
+    if is_bare { name.to_owned() } else { serde_json::Value::from(name).to_string().replace('\u{7f}', "\\u007F") }
 }

@@ -111,7 +111,13 @@ fn nothing_said_is_all_defaults() {
 #[test]
 fn what_is_printed_loads_to_the_same() {
     let lines = r#"server.metadata."a\nb" = "c\nd\"\"\"'''\u0000e" "#;
-    for text in ["", FULL, DEFAULTS, lines, "[client.services.Probe.methods.nap]", "[client.services.\"a.b\"]"] {
+    let controls = r#"
+        server.metadata."\u007F\u0001\u0085" = "\u007F"
+        client.fault = { name = "failFast", "\u007F" = { "\u007F" = ["\u007F"] } }
+        client.services."\u007F" = { fault = "failFast" }"#;
+    for text in
+        ["", FULL, DEFAULTS, lines, controls, "[client.services.Probe.methods.nap]", "[client.services.\"a.b\"]"]
+    {
         let printed = read(text).to_string();
         assert_eq!(read(&printed).to_string(), printed, "{text}");
         let (once, again) = (read(text), read(&printed));
@@ -133,6 +139,15 @@ fn a_password_is_not_printed() {
             assert!(printed.contains("etcd://***@a:1") && !printed.contains("secret"), "{printed}");
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_password_in_a_variable_that_is_no_text_is_not_shown() {
+    use std::os::unix::ffi::OsStringExt;
+    let url = || OsString::from_vec(b"etcd://ann:secret@a:1\xff".to_vec());
+    let error = Config::from_sources(None, |name| (name == "RPC_REGISTRY").then(url)).unwrap_err().to_string();
+    assert_eq!(error, "`RPC_REGISTRY` is `etcd://***@a:1\u{fffd}`; give it the url of a registry");
 }
 
 #[test]
@@ -274,6 +289,10 @@ fn a_field_or_value_that_cannot_be_said_is_told_with_its_key() {
         ("[client.fault]\nretries = 5", "line 1, column 1: `client.fault`: the table has no `name`; give it the key of the plugin".to_owned()),
         ("[client]\nfault = { name = 5 }", "line 2, column 18: `client.fault.name`: invalid type: integer `5`, expected a string".to_owned()),
         ("[client]\nfault = { name = \"a\", x = nan }", "line 2, column 9: `client.fault`: setting `x` has no value; give it one".to_owned()),
+        ("[client]\nfault = { name = \"a\", x = [{ y = nan }] }", "line 2, column 9: `client.fault`: setting `x` has no value; give it one".to_owned()),
+        ("[client]\nfault = { name = \"a\", x = 1979-05-27 }", "line 2, column 9: `client.fault`: setting `x` is a date or a time; write it in quotes".to_owned()),
+        ("[client]\nfault = { name = \"a\", x = { y = [07:32:00] } }", "line 2, column 9: `client.fault`: setting `x` is a date or a time; write it in quotes".to_owned()),
+        ("[client]\nfault = { name = \"a\", x = 9223372036854775808 }", "line 2, column 9: `client.fault`: setting `x` is larger than 9223372036854775807; give it a smaller number, or write it in quotes".to_owned()),
         ("[client.services.A]\ntimeoutMs = 0", format!("line 2, column 13: `client.services.A.timeoutMs`: invalid value: integer `0`, {MILLIS}")),
         ("[client.services.A]\nevents = true", format!("line 2, column 1: `client.services.A.events`: unknown field `events`, expected one of {POLICY}, `methods`")),
         ("[client.services.A.methods.b]\nfault = 1", format!("line 2, column 9: `client.services.A.methods.b.fault`: invalid type: integer `1`, {PLUGIN}")),

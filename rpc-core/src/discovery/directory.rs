@@ -227,7 +227,11 @@ impl<S: Send + Sync + 'static> Shared<S> {
         let mut known = lock(&self.known);
         if known.failure.is_none() {
             let (service, error, age) = (self.service, &failure, known.confirmed.elapsed());
-            tracing::warn!(service, %error, ?age, has_list = self.has_list(), "the registry fails; what it last said stays in use");
+            if self.has_list() {
+                tracing::warn!(service, %error, ?age, "the registry fails; what it last said stays in use");
+            } else {
+                tracing::warn!(service, %error, "the registry fails; calls fail until it answers");
+            }
         }
         known.failure = Some(failure.clone());
         drop(known);

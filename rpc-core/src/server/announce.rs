@@ -21,7 +21,7 @@ pub(super) struct Registrar {
 
 impl Registrar {
     pub(super) fn build(config: &RegistryConfig) -> Result<Self, PluginError> {
-        Ok(Self { plugin: config.build()?, config: config.clone() })
+        Ok(Self { plugin: config.registrar()?, config: config.clone() })
     }
 }
 

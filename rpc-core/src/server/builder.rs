@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,6 +15,7 @@ use super::accept::{Listen, accept, bind};
 use super::advertise::reachable;
 use super::announce::{Announced, Registrar};
 use super::table::{Table, TableError};
+use super::turns::Turns;
 use super::{Dispatch, Server, Shared};
 use crate::config::ServerConfig;
 use crate::error::with_sources;
@@ -56,13 +56,15 @@ pub enum StartError {
     /// The registry's URL is none, or its plugin is unknown or refuses its settings.
     #[error(transparent)]
     Registry(#[from] PluginError),
-    /// What is to be advertised is no address, or there is no registry to advertise it in.
-    #[error("`{address}` cannot be advertised: {why}")]
-    Advertised {
+    /// Where to listen or what to advertise is no address that could be; or there is no registry to advertise it in.
+    #[error("`{asked}` is `{address}`, {fault}")]
+    Address {
+        /// What it was given for: `listen` or `advertise`.
+        asked: &'static str,
         /// What was given.
         address: String,
-        /// What is wrong with it.
-        why: &'static str,
+        /// What is wrong with it, and what to do.
+        fault: &'static str,
     },
     /// There is no address to register.
     #[error(
@@ -172,6 +174,10 @@ impl ServerBuilder {
     /// When there is no service, two have the same name, a type cannot travel, the address cannot be listened on, there is none to register,
     /// or the services cannot be registered.
     pub async fn start(self) -> Result<Server, StartError> {
+        if port(self.config.listen()).is_none() {
+            let fault = "which is no host:port; write it as `0.0.0.0:9000`";
+            return Err(StartError::Address { asked: "listen", address: self.config.listen().to_owned(), fault });
+        }
         let failed = |source| StartError::Listen { address: self.config.listen().to_owned(), source };
         let listener = bind(self.config.listen()).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -189,9 +195,9 @@ impl ServerBuilder {
             return Err(StartError::Zero(key));
         }
         if let Some(address) = &self.config.advertise
-            && let Some(why) = unadvertisable(address, self.registry.is_some())
+            && let Some(fault) = unadvertisable(address, self.registry.is_some())
         {
-            return Err(StartError::Advertised { address: address.clone(), why });
+            return Err(StartError::Address { asked: "advertise", address: address.clone(), fault });
         }
         let registrar = self.registry.as_ref().map(Registrar::build).transpose()?;
         let advertised = match self.config.advertise.clone() {
@@ -218,7 +224,7 @@ impl ServerBuilder {
             leaving: CancellationToken::new(),
             serving: AtomicUsize::new(0),
             handlers: AtomicUsize::new(0),
-            turns: Semaphore::new(Handle::current().metrics().num_workers()),
+            turns: Turns::new(Handle::current().metrics().num_workers()),
         });
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));
         // Only now: who finds the instance finds it serving.
@@ -241,13 +247,18 @@ impl fmt::Debug for ServerBuilder {
     }
 }
 
+/// The port of an address, if it is a `host:port`.
+fn port(address: &str) -> Option<u16> {
+    let (host, port) = address.rsplit_once(':')?;
+    if host.is_empty() { None } else { port.parse().ok() }
+}
+
 /// Why an address cannot be advertised.
 fn unadvertisable(address: &str, has_registry: bool) -> Option<&'static str> {
-    let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse().ok());
-    match port {
-        _ if !has_registry => Some("no registry is named; name one with `ServerBuilder::registry`"),
-        None => Some("it is no `host:port`"),
-        Some(0_u16) => Some("port 0 is no port to connect to"),
+    match port(address) {
+        _ if !has_registry => Some("but no registry is named; name one with `ServerBuilder::registry`"),
+        None => Some("which is no host:port; write it as `greeter-1.internal:9000`"),
+        Some(0) => Some("which nobody can connect to; name the real port"),
         Some(_) => None,
     }
 }

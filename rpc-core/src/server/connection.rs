@@ -93,8 +93,6 @@ struct Batch {
     signed_at: Instant,
     /// Whether handlers are polled in place first: until they have together taken as long as a long poll.
     in_place: bool,
-    /// When the latest of them was done.
-    polled_at: Instant,
     /// Replies of the connection's own since the output last had room.
     unread_replies: usize,
 }
@@ -143,13 +141,7 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
 
 impl Connection {
     async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
-        let mut batch = Batch {
-            read_at: self.opened,
-            signed_at: self.opened,
-            in_place: true,
-            polled_at: self.opened,
-            unread_replies: 0,
-        };
+        let mut batch = Batch { read_at: self.opened, signed_at: self.opened, in_place: true, unread_replies: 0 };
         loop {
             loop {
                 match decoder.decode(&mut buffer) {
@@ -177,8 +169,7 @@ impl Connection {
             match read(&mut reader, &mut buffer).await {
                 Ok(0) => return Ended::Closed,
                 Ok(_) => {
-                    let now = Instant::now();
-                    (batch.read_at, batch.polled_at, batch.in_place) = (now, now, true);
+                    (batch.read_at, batch.in_place) = (Instant::now(), true);
                     self.last_read.store(self.nanos(batch.read_at), Ordering::Relaxed);
                 }
                 Err(error) => return Ended::Io(error),
@@ -219,7 +210,8 @@ impl Connection {
         };
         // From when it was read: what was taken before it may have used up its time.
         let deadline = batch.read_at + head.time_left.unwrap_or(DEFAULT_TIMEOUT).min(LONGEST_TIMEOUT);
-        let (entry, known_codec) = match self.admit(&head, codec, in_flight, deadline) {
+        let begun = Instant::now();
+        let (entry, known_codec) = match self.admit(&head, codec, in_flight, deadline - begun) {
             Ok(admitted) => admitted,
             Err(status) => {
                 reply(batch, Response::Status(status));
@@ -244,10 +236,10 @@ impl Connection {
             Poll::Ready(answer) => self.answer(id, codec, answer.0),
             Poll::Pending => self.spawn(id, codec, deadline, head.method, handling),
         }
-        let before = std::mem::replace(&mut batch.polled_at, Instant::now());
-        entry.pace.note(batch.polled_at - before);
+        let polled = Instant::now();
+        entry.pace.note(polled - begun);
         // These handlers compute: the rest of what was read gets tasks, and so all threads, and what is answered leaves now.
-        if batch.polled_at - batch.read_at >= LONG_POLL {
+        if polled - batch.read_at >= LONG_POLL {
             batch.in_place = false;
             self.output.flush_now();
         }
@@ -260,7 +252,7 @@ impl Connection {
         head: &RequestHead,
         codec: u8,
         in_flight: usize,
-        deadline: Instant,
+        time_left: Duration,
     ) -> Result<(&Entry, Codec), Status> {
         let Some(entry) = self.server.table.get(head.method) else {
             return Err(unknown_method(head.method));
@@ -280,7 +272,7 @@ impl Connection {
             let message = format!("{limit} cancelled calls of this connection have handlers that are not gone yet");
             return Err(Status::new(StatusCode::Overloaded, message));
         }
-        if Instant::now() >= deadline {
+        if time_left.is_zero() {
             return Err(Status::new(StatusCode::DeadlineExceeded, "no time was left"));
         }
         Ok((entry, codec))

@@ -13,6 +13,7 @@ mod panics;
 mod run;
 mod signal;
 mod table;
+mod turns;
 
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -30,6 +30,7 @@ pub use signal::Signals;
 
 use announce::Announced;
 use table::Table;
+use turns::Turns;
 
 /// How long [`Server::shutdown`] waits for the calls that are being answered.
 const DRAIN_LIMIT: Duration = Duration::from_secs(25);
@@ -69,8 +70,8 @@ struct Shared {
     serving: AtomicUsize,
     /// Handlers that live, over all connections; those that answered at once are never counted.
     handlers: AtomicUsize,
-    /// One for each thread: who is to compute takes one.
-    turns: Semaphore,
+    /// For handlers of slow methods.
+    turns: Turns,
 }
 
 impl Server {

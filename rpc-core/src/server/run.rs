@@ -13,17 +13,12 @@ use crate::status::StatusCode;
 
 /// Polls a handler until it answers, but not after its deadline. Whether it computes is told too.
 ///
-/// A handler of a slow method has its turn first: no more of them at a time than there are threads, and none before the runtime has looked
-/// for what came in. Else it would not look while a queue of them lasts, and short calls would wait for all of it.
+/// A handler of a slow method waits for its turn: the runtime does not look for what came in while a queue of them lasts, and short calls
+/// would wait for all of it.
 pub(super) async fn run(server: &Shared, entry: &Entry, deadline: Instant, handling: &mut Handling) -> (Answer, bool) {
     let mut computes = false;
     loop {
-        let mut turn = None;
-        if entry.pace.is_slow() {
-            // Never closed.
-            turn = server.turns.acquire().await.ok();
-            tokio::task::yield_now().await;
-        }
+        let turn = if entry.pace.is_slow() { server.turns.next().await } else { None };
         let begun = Instant::now();
         if begun >= deadline {
             return (Answer::status(StatusCode::DeadlineExceeded, "no time was left"), computes);

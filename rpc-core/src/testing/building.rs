@@ -14,19 +14,27 @@ async fn refusal(server: ServerBuilder) -> String {
 async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
     let server = || Counting::default().server().registry("script:nobody registers here");
     for (address, why) in [
-        ("greeter", "it is no `host:port`"),
-        (":80", "it is no `host:port`"),
-        ("greeter:http", "it is no `host:port`"),
-        ("greeter:0", "port 0 is no port to connect to"),
+        ("greeter", "which is no host:port; write it as `greeter-1.internal:9000`"),
+        (":80", "which is no host:port; write it as `greeter-1.internal:9000`"),
+        ("greeter:http", "which is no host:port; write it as `greeter-1.internal:9000`"),
+        ("greeter:0", "which nobody can connect to; name the real port"),
     ] {
         let refusal = refusal(server().advertise(address)).await;
-        assert_eq!(refusal, format!("`{address}` cannot be advertised: {why}"));
+        assert_eq!(refusal, format!("`advertise` is `{address}`, {why}"));
     }
     let refusal = refusal(Counting::default().server().advertise("greeter:80")).await;
     assert_eq!(
         refusal,
-        "`greeter:80` cannot be advertised: no registry is named; name one with `ServerBuilder::registry`"
+        "`advertise` is `greeter:80`, but no registry is named; name one with `ServerBuilder::registry`"
     );
+}
+
+#[tokio::test]
+async fn what_is_no_address_is_not_listened_on() {
+    for address in ["9000", "greeter", ":9000", "0.0.0.0:http", "0.0.0.0:65536", ""] {
+        let refusal = Counting::default().server().listen(address).start().await.unwrap_err().to_string();
+        assert_eq!(refusal, format!("`listen` is `{address}`, which is no host:port; write it as `0.0.0.0:9000`"));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! queue their frames themselves and wait in [`Pending`].
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -46,6 +46,8 @@ struct Shared {
     welcome: Welcome,
     /// Changes under the output's lock only, so that it fits what is queued.
     phase: AtomicU8,
+    /// The server has said that it leaves; stays so when the connection ends.
+    has_left: AtomicBool,
     lost: OnceLock<LostCause>,
     wants_sweep: Notify,
     opened: Instant,
@@ -81,6 +83,7 @@ impl Connection {
             pending: Pending::default(),
             welcome,
             phase: AtomicU8::new(OPEN),
+            has_left: AtomicBool::new(false),
             lost: OnceLock::new(),
             wants_sweep: Notify::new(),
             opened: Instant::now(),
@@ -108,6 +111,11 @@ impl Connection {
     /// Whether new calls need another connection.
     pub(crate) fn is_spent(&self) -> bool {
         self.shared.phase.load(Ordering::Relaxed) != OPEN
+    }
+
+    /// Whether the server has said that it leaves, be the connection still open or not.
+    pub(crate) fn has_left(&self) -> bool {
+        self.shared.has_left.load(Ordering::Relaxed)
     }
 
     /// Why the connection ended, if it did.
@@ -312,6 +320,7 @@ impl Shared {
         let mut queue = self.output.lock();
         if self.phase.load(Ordering::Relaxed) == OPEN {
             self.phase.store(LEAVING, Ordering::Relaxed);
+            self.has_left.store(true, Ordering::Relaxed);
             queue.push(Header::plain(Kind::GoAwayEcho, 0), &[], Bytes::new());
             queue.wake();
         }

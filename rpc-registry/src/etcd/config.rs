@@ -1,5 +1,6 @@
 //! What the registry is told, in a url or a table.
 
+use rpc_core::registry::shown_url;
 use rpc_core::{BoxError, Settings};
 use serde::Deserialize;
 use thiserror::Error;
@@ -58,8 +59,6 @@ enum Fault {
     Scheme,
     #[error(transparent)]
     Addresses(#[from] address::Fault),
-    #[error("has a user, which is not supported")]
-    User,
     #[error("has a namespace `{0}` with white space or more than one part")]
     Namespace(String),
     #[error("has a parameter `{0}` that is not known, leaseTtl is the only one")]
@@ -83,7 +82,7 @@ impl Config {
 
     /// Takes a url apart.
     pub(super) fn from_url(url: &str) -> Result<Self, BadUrl> {
-        parse(url).map_err(|fault| BadUrl { url: shown(url), fault })
+        parse(url).map_err(|fault| BadUrl { url: shown_url(url), fault })
     }
 }
 
@@ -94,7 +93,7 @@ impl Table {
         }
         let endpoints = self.endpoints.unwrap_or_default();
         if endpoints.iter().any(|endpoint| endpoint.contains('@')) {
-            return Err(Fault::User);
+            return Err(address::Fault::User.into());
         }
         let namespace = self.namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
         let lease_ttl = self.lease_ttl.unwrap_or(DEFAULT_LEASE_TTL);
@@ -112,7 +111,7 @@ impl Table {
 fn parse(url: &str) -> Result<Config, Fault> {
     let rest = url.strip_prefix("etcd://").ok_or(Fault::Scheme)?;
     if rest.contains('@') {
-        return Err(Fault::User);
+        return Err(address::Fault::User.into());
     }
     let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let (endpoints, namespace) = rest.split_once('/').unwrap_or((rest, ""));
@@ -145,11 +144,6 @@ fn lease_ttl(parameters: &str) -> Result<i64, Fault> {
         }
     }
     Ok(found.unwrap_or(DEFAULT_LEASE_TTL))
-}
-
-/// The url for a message. One with a user may have a password too.
-fn shown(url: &str) -> String {
-    if url.contains('@') { "etcd://***".to_owned() } else { url.to_owned() }
 }
 
 #[cfg(test)]
@@ -247,7 +241,7 @@ mod tests {
     #[test]
     fn a_password_is_not_repeated() {
         let error = Config::from_url("etcd://ann:pass@word@a:1/rpc").unwrap_err();
-        assert!(error.to_string().starts_with("registry url `etcd://***` has a user"), "{error}");
+        assert!(error.to_string().starts_with("registry url `etcd://***@a:1/rpc` has a user"), "{error}");
         assert!(!format!("{error:?}").contains("pass"));
     }
 }

@@ -118,10 +118,11 @@ impl Shared {
         loop {
             // First, so that the last wishes before it are seen.
             let is_closed = self.wanted.is_closed();
-            let mut has_failed = false;
+            let (mut has_answered, mut has_failed) = (false, false);
             for wish in self.wanted.open() {
                 match self.fulfil_one(lease, &wish, &mut seen).await {
                     Ok(is_given_back) => {
+                        has_answered = true;
                         self.wanted.settle(&wish, Ok(()));
                         if is_given_back {
                             return End::Idle;
@@ -143,7 +144,10 @@ impl Shared {
             }
             pauses.reset();
             if self.wanted.is_fulfilled() {
-                self.outage.end();
+                // Else etcd may be away still.
+                if has_answered {
+                    self.outage.end();
+                }
                 tokio::select! {
                     () = self.wanted.changed() => {}
                     () = sleep(lease.period()) => {

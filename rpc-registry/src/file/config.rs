@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use rpc_core::registry::shown_url;
 use thiserror::Error;
 
 use super::root::Root;
@@ -22,6 +23,10 @@ pub(super) enum BadUrl {
         "registry url `file:` means a directory in ${RUNTIME_DIR}, which is `{0}` and no absolute path; set it to one, or name a directory: `file:///absolute/dir`"
     )]
     RuntimeDir(String),
+    #[error(
+        "registry url `file:` means a directory in $TMPDIR, as ${RUNTIME_DIR} is not set, and $TMPDIR is `{0}` and no absolute path; set either to one, or name a directory: `file:///absolute/dir`"
+    )]
+    TemporaryDir(String),
 }
 
 /// The directory that a url means.
@@ -29,7 +34,7 @@ pub(super) fn root(url: &str) -> Result<Root, BadUrl> {
     if url == "file:" {
         return own(env::var_os(RUNTIME_DIR));
     }
-    let path = path(url).map_err(|fault| BadUrl::Form { url: url.to_owned(), fault })?;
+    let path = path(url).map_err(|fault| BadUrl::Form { url: shown_url(url), fault })?;
     Ok(Root::named(path.to_owned()))
 }
 
@@ -49,10 +54,18 @@ fn path(url: &str) -> Result<&Path, &'static str> {
 /// The directory of this user's own, given what the environment says.
 fn own(runtime_dir: Option<OsString>) -> Result<Root, BadUrl> {
     match runtime_dir.filter(|path| !path.is_empty()).map(PathBuf::from) {
-        Some(path) if path.is_absolute() => Ok(Root::private(path.join("rpc"))),
+        Some(path) if path.is_absolute() => Ok(Root::private_in(RUNTIME_DIR, &path)),
         Some(path) => Err(BadUrl::RuntimeDir(path.display().to_string())),
-        None => Ok(Root::private(env::temp_dir().join(temporary_name()))),
+        None => temporary(&env::temp_dir()),
     }
+}
+
+/// The same among the temporary files, where the session has no directory.
+fn temporary(dir: &Path) -> Result<Root, BadUrl> {
+    if !dir.is_absolute() {
+        return Err(BadUrl::TemporaryDir(dir.display().to_string()));
+    }
+    Ok(Root::private(dir.join(temporary_name())))
 }
 
 #[cfg(unix)]
@@ -99,12 +112,27 @@ mod tests {
     }
 
     #[test]
+    fn a_password_is_not_repeated() {
+        let error = root("file://ann:secret@a/run").unwrap_err();
+        assert!(error.to_string().starts_with("registry url `file://***@a/run` has a host"), "{error}");
+        assert!(!format!("{error:?}").contains("secret"));
+    }
+
+    #[test]
     fn no_directory_means_one_of_this_user_in_the_session_or_among_the_temporary_files() {
-        assert_eq!(own(Some("/run/user/7".into())).unwrap(), Root::private("/run/user/7/rpc".into()));
+        assert_eq!(own(Some("/run/user/7".into())).unwrap(), Root::private_in(RUNTIME_DIR, Path::new("/run/user/7")));
         let temporary = Root::private(env::temp_dir().join(temporary_name()));
         assert_eq!(own(None).unwrap(), temporary);
         assert_eq!(own(Some("".into())).unwrap(), temporary);
         let error = own(Some("run/user".into())).unwrap_err().to_string();
         assert!(error.contains("in $XDG_RUNTIME_DIR, which is `run/user` and no absolute path"), "{error}");
+    }
+
+    #[test]
+    fn temporary_files_at_a_relative_path_are_refused() {
+        for path in ["", "tmp"] {
+            let error = temporary(Path::new(path)).unwrap_err().to_string();
+            assert!(error.contains(&format!("$TMPDIR is `{path}` and no absolute path; set either to one")), "{error}");
+        }
     }
 }

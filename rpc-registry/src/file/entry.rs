@@ -5,7 +5,7 @@
 //! remove it. The lock file is made first and removed last, so nothing is left that nobody finds.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -21,7 +21,7 @@ pub(super) const JSON: &str = "json";
 /// Extension of an instance that is being written.
 const NEW: &str = "new";
 /// The largest instance that is read.
-const MAX_VALUE: u64 = 1 << 20;
+pub(super) const MAX_VALUE: usize = 1 << 20;
 /// How often another name is tried.
 const TRIES: usize = 100;
 
@@ -66,9 +66,10 @@ impl Entry {
         (is_number(time) && is_number(process)).then(|| Self { stem: dir.join(name) })
     }
 
-    /// Whether it has all its files.
-    pub(super) fn is_whole(&self) -> bool {
-        self.path(LOCK).exists() && self.path(JSON).exists()
+    /// Whether `lock`, which was claimed with it, is still its file.
+    pub(super) fn is_locked_by(&self, lock: &File) -> bool {
+        let there = fs::symlink_metadata(self.path(LOCK));
+        there.and_then(|there| Ok(is_same(&there, &lock.metadata()?))).unwrap_or(false)
     }
 
     /// Whether its provider lives. If not, it is removed.
@@ -120,7 +121,7 @@ impl Entry {
                 return Ok(None);
             }
             let mut value = Vec::new();
-            File::open(&path)?.take(MAX_VALUE).read_to_end(&mut value)?;
+            File::open(&path)?.take(MAX_VALUE as u64).read_to_end(&mut value)?;
             Ok(Some((since_1970(metadata.modified()?).as_nanos() as i64, value)))
         };
         match read() {
@@ -163,6 +164,19 @@ fn new_name() -> String {
     let next = |last: u64| now.max(last + 1);
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
     format!("{:020}-{}", next(last.unwrap_or_else(|last| last)), process::id())
+}
+
+/// Whether two are of the same file or directory.
+#[cfg(unix)]
+pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// That files are of the same kind is all that is known here.
+#[cfg(not(unix))]
+pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    one.file_type() == other.file_type()
 }
 
 fn since_1970(time: SystemTime) -> Duration {

@@ -10,14 +10,23 @@ pub(super) enum Failure {
     Io { what: &'static str, path: PathBuf, source: io::Error },
     #[error("`{}` {fault}; remove it, or name another directory: `file:///absolute/dir`", path.display())]
     NotOwn { path: PathBuf, fault: &'static str },
+    #[error("`{variable}` names `{}`, which does not exist; make it, unset the variable, or name a directory with `file:///dir`", path.display())]
+    NoParent { variable: &'static str, path: PathBuf },
     #[error("the {0} is empty; give it one")]
     Empty(&'static str),
     #[error("instance `{id}` of service `{service}` cannot be written as JSON")]
     Unwritable { service: String, id: String, source: serde_json::Error },
+    #[error(
+        "instance `{id}` of service `{service}` is {size} bytes of JSON, and readers take {limit}; give it less metadata"
+    )]
+    TooLarge { service: String, id: String, size: usize, limit: usize },
     #[error("instance `{id}` of service `{service}` is not announced by this registration any more; register it again")]
     NotOurs { service: String, id: String },
     #[error("cannot keep a locked file in `{}`: others lock or remove it each time; let only rpc programs use the directory", .0.display())]
     Contended(PathBuf),
+    #[cfg(target_os = "linux")]
+    #[error("cannot watch `{}`, as a limit is reached; raise {limit}; lookups go on meanwhile, every 5 s", dir.display())]
+    TooManyWatches { dir: PathBuf, limit: &'static str, source: io::Error },
     #[error("the runtime is ending")]
     Ending,
 }

@@ -12,17 +12,24 @@ pub(super) struct Root {
     path: PathBuf,
     /// Whether it must be this user's own. Where nobody chose the directory, another user may have been first.
     is_private: bool,
+    /// The variable that names the directory around it, which others make.
+    variable: Option<&'static str>,
 }
 
 impl Root {
     /// One that somebody chose.
     pub(super) fn named(path: PathBuf) -> Self {
-        Self { path, is_private: false }
+        Self { path, is_private: false, variable: None }
     }
 
     /// One that must be this user's own.
     pub(super) fn private(path: PathBuf) -> Self {
-        Self { path, is_private: true }
+        Self { path, is_private: true, variable: None }
+    }
+
+    /// The same, in a directory that a variable names.
+    pub(super) fn private_in(variable: &'static str, dir: &Path) -> Self {
+        Self { variable: Some(variable), ..Self::private(dir.join("rpc")) }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -35,6 +42,7 @@ impl Root {
     ///
     /// When it cannot be made, or is not this user's own and must be.
     pub(super) fn make(&self) -> Result<(), Failure> {
+        self.check_parent()?;
         let mut builder = DirBuilder::new();
         builder.recursive(!self.is_private);
         if self.is_private {
@@ -44,11 +52,11 @@ impl Root {
         self.check()
     }
 
-    /// Checks that it is this user's own, if it must be and is there.
+    /// Checks that it is this user's own, if it must be and is there; or could be there.
     ///
     /// # Errors
     ///
-    /// When it is not.
+    /// When it is not, or the directory around it is not there.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if !self.is_private {
             return Ok(());
@@ -58,8 +66,17 @@ impl Root {
                 Some(fault) => Err(Failure::NotOwn { path: self.path.clone(), fault }),
                 None => Ok(()),
             },
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.check_parent(),
             Err(error) => Err(Failure::at("look at", &self.path)(error)),
+        }
+    }
+
+    fn check_parent(&self) -> Result<(), Failure> {
+        match (self.variable, self.path.parent()) {
+            (Some(variable), Some(path)) if matches!(path.try_exists(), Ok(false)) => {
+                Err(Failure::NoParent { variable, path: path.to_owned() })
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -137,6 +154,22 @@ mod tests {
             assert_eq!(root.make().unwrap_err().to_string(), expected);
             assert_eq!(root.check().unwrap_err().to_string(), expected);
         }
+    }
+
+    #[test]
+    fn a_variable_that_names_no_directory_is_said_with_what_to_do() {
+        let kept = tempfile::tempdir().unwrap();
+        let dir = kept.path().join("session");
+        let root = Root::private_in("XDG_RUNTIME_DIR", &dir);
+        let expected = format!(
+            "`XDG_RUNTIME_DIR` names `{}`, which does not exist; make it, unset the variable, or name a directory with `file:///dir`",
+            dir.display()
+        );
+        assert_eq!(root.make().unwrap_err().to_string(), expected);
+        assert_eq!(root.check().unwrap_err().to_string(), expected);
+        fs::create_dir(&dir).unwrap();
+        root.check().unwrap();
+        root.make().unwrap();
     }
 
     #[test]

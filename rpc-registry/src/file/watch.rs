@@ -45,7 +45,7 @@ impl Watch {
     /// When the directory cannot be made or watched.
     pub(super) async fn open(service: Service) -> Result<Self, Failure> {
         let service = aside(move || service.make().map(|()| service)).await?;
-        let changes = Changes::of(service.dir()).map_err(Failure::at("watch", service.dir()))?;
+        let changes = Changes::of(service.dir())?;
         let due = Some(Instant::now());
         Ok(Self { service, changes, due, again: &[], reading: None, given: None, is_down: false })
     }

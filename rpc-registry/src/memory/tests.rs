@@ -181,3 +181,10 @@ fn a_url_without_a_proper_name_is_refused_with_the_form_expected() {
     }
     registry("A-z_0.9");
 }
+
+#[test]
+fn a_password_is_not_repeated() {
+    let error = Memory::from_url("memory://ann:secret@a").unwrap_err();
+    assert!(error.to_string().starts_with("registry url `memory://***@a` has no valid name"), "{error}");
+    assert!(!format!("{error:?}").contains("secret"));
+}

@@ -1,4 +1,4 @@
-//! What is logged, from warnings on.
+//! What is logged: warnings, and what else people see.
 
 use std::fmt::{self, Write};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -23,8 +23,15 @@ pub(crate) fn mark() -> usize {
     kept().len()
 }
 
-/// The lines since `mark` that hold `part`. A line is the level, then all fields.
+/// The warnings and errors since `mark` that hold `part`. A line is the level, then all fields.
 pub(crate) fn since(mark: usize, part: &str) -> Vec<String> {
+    let mut lines = lines(mark, part);
+    lines.retain(|line| !line.starts_with("INFO"));
+    lines
+}
+
+/// The same, with what is said at the level of info.
+pub(crate) fn lines(mark: usize, part: &str) -> Vec<String> {
     kept()[mark..].iter().filter(|line| line.contains(part)).cloned().collect()
 }
 
@@ -36,11 +43,11 @@ struct Keeper;
 
 impl Subscriber for Keeper {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        *metadata.level() <= Level::INFO
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::WARN)
+        Some(LevelFilter::INFO)
     }
 
     fn event(&self, event: &Event<'_>) {

@@ -39,6 +39,10 @@ pub enum Codec {
     ///
     /// A call fails rather than let a value arrive as another: `NaN` and infinities, which JSON does not have; `Some(None)`, `Some(())` and the
     /// like, which would arrive as `None`; maps whose keys are neither text, numbers nor booleans. Bytes are arrays of numbers.
+    ///
+    /// What is nested too deeply is refused when it is read. That does not hold for what is within `#[serde(untagged)]`, `#[serde(flatten)]` and
+    /// the like: serde keeps that and reads it again from memory, where nobody counts. There a type that needs no character for a level, such
+    /// as `struct Chain(Option<Box<Chain>>)`, can overflow the stack. Servers offer no such types; a client that has one trusts its server.
     Json,
 }
 

@@ -7,8 +7,10 @@
 //! # Limits
 //!
 //! * Nesting: as in bincode's guard, options, newtypes, containers and enums each count one level, in what is ignored too. An enum
-//!   around unnamed or named fields is two, as its text is.
-//! * Elements: each has a byte or more, so that the frame's length bounds them.
+//!   around unnamed or named fields is two, as its text is. Within `untagged`, `flatten` and the like they are not counted: serde
+//!   reads that again from memory.
+//! * Elements: each has a byte or more, so that the frame's length bounds them. The memory that they take may be far more than that: `{}`
+//!   is a whole struct of optional fields.
 //! * Allocation: nothing in JSON claims a length.
 //!
 //! # Refused when written

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
 use super::Change;
+use crate::file::error::Failure;
 
 /// How often to look.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -21,7 +22,7 @@ impl Changes {
     /// # Errors
     ///
     /// None: whether the directory is there shows when it is read.
-    pub(in crate::file) fn of(_dir: &Path) -> io::Result<Self> {
+    pub(in crate::file) fn of(_dir: &Path) -> Result<Self, Failure> {
         Ok(Self { due: Instant::now() + PERIOD })
     }
 
