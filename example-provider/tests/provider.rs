@@ -150,6 +150,10 @@ fn a_mistake_ends_it_with_2_and_is_named() {
             "error: `advertise` is `here`, which is no host:port; write it as `greeter-1.internal:9000`\n",
         ),
         (&["--registry", "memory:x", "--id", ""], "error: the instance id has 0 bytes; give it 1 to 65,535\n"),
+        (
+            &["--registry", "memory:x", "--id", "a\nready id=b"],
+            "error: the instance id \"a\\nready id=b\" has control characters; leave them out\n",
+        ),
         (&["--weight", "heavy"], "error: invalid value 'heavy' for '--weight <N>': "),
         (&["--weight", "-1"], "error: invalid value '-1' for '--weight <N>': "),
         (&["127.0.0.1:9000"], "error: unexpected argument '127.0.0.1:9000' found\n"),

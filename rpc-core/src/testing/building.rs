@@ -30,6 +30,18 @@ async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
 }
 
 #[tokio::test]
+async fn an_id_that_cannot_be_told_or_printed_is_refused() {
+    for (id, why) in [
+        (String::new(), "has 0 bytes; give it 1 to 65,535"),
+        ("x".repeat(65_536), "has 65536 bytes; give it 1 to 65,535"),
+        ("a\nready id=b".to_owned(), r#""a\nready id=b" has control characters; leave them out"#),
+        ("\u{9b}1m".to_owned(), r#""\u{9b}1m" has control characters; leave them out"#),
+    ] {
+        assert_eq!(refusal(Counting::default().server().id(id)).await, format!("the instance id {why}"));
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_address_is_not_listened_on() {
     for address in ["9000", "greeter", ":9000", "0.0.0.0:http", "0.0.0.0:65536", ""] {
         let refusal = Counting::default().server().listen(address).start().await.unwrap_err().to_string();
