@@ -154,6 +154,7 @@ fn a_mistake_ends_it_with_2_and_is_named() {
             &["--registry", "memory:x", "--id", "a\nready id=b"],
             "error: the instance id \"a\\nready id=b\" has control characters; leave them out\n",
         ),
+        (&["--registry", "memory:x", "--advertise", "0.0.0.0:80"], "error: `advertise` is `0.0.0.0:80`, which nobody "),
         (&["--weight", "heavy"], "error: invalid value 'heavy' for '--weight <N>': "),
         (&["--weight", "-1"], "error: invalid value '-1' for '--weight <N>': "),
         (&["127.0.0.1:9000"], "error: unexpected argument '127.0.0.1:9000' found\n"),

@@ -270,8 +270,16 @@ fn unadvertisable(address: &str, has_registry: bool) -> Option<&'static str> {
         _ if !has_registry => Some("but no registry is named; name one with `ServerBuilder::registry`"),
         None => Some("which is no host:port; write it as `greeter-1.internal:9000`"),
         Some(0) => Some("which nobody can connect to; name the real port"),
+        Some(_) if is_unspecified(address) => Some(
+            "which nobody can connect to; name the address that others reach this machine at, as in `10.0.0.7:9000`",
+        ),
         Some(_) => None,
     }
+}
+
+/// Whether an address means every interface of whoever uses it.
+fn is_unspecified(address: &str) -> bool {
+    address.parse().is_ok_and(|address: SocketAddr| address.ip().to_canonical().is_unspecified())
 }
 
 /// A number that no earlier start of the instance had: nanoseconds of the clock.

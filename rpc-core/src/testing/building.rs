@@ -10,6 +10,9 @@ async fn refusal(server: ServerBuilder) -> String {
     server.listen("127.0.0.1:0").start().await.unwrap_err().to_string()
 }
 
+const EVERY_INTERFACE: &str =
+    "which nobody can connect to; name the address that others reach this machine at, as in `10.0.0.7:9000`";
+
 #[tokio::test]
 async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
     let server = || Counting::default().server().registry("script:nobody registers here");
@@ -18,6 +21,9 @@ async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
         (":80", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:http", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:0", "which nobody can connect to; name the real port"),
+        ("0.0.0.0:80", EVERY_INTERFACE),
+        ("[::]:80", EVERY_INTERFACE),
+        ("[::ffff:0.0.0.0]:80", EVERY_INTERFACE),
     ] {
         let refusal = refusal(server().advertise(address)).await;
         assert_eq!(refusal, format!("`advertise` is `{address}`, {why}"));
