@@ -6,8 +6,11 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
-use std::process::Stdio;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Provider, Summary, call, consumer, provider, signal};
@@ -155,30 +158,59 @@ fn calls_are_made_for_a_time_instead_of_a_number() {
         println!("{summary:?}");
         assert_eq!(summary.ok, summary.requests);
         assert!((900..10_000).contains(&summary.elapsed_ms), "{summary:?}");
-        assert!(pace[0] == "--concurrency" || summary.requests == 100, "{summary:?}");
+        // The last one is due 10 ms before the end, which a busy machine may miss.
+        assert!(pace[0] == "--concurrency" || (50..=100).contains(&summary.requests), "{summary:?}");
     }
 }
 
 #[test]
-fn who_interrupts_it_gets_the_sum_so_far() {
+fn no_call_is_begun_once_the_time_is_over_however_many_are_due() {
+    let naps = ["--method", "nap", "--nap-ms", "50", "--rate", "1000000", "--concurrency", "2", "--duration-s", "1"];
+    let summary = call(&direct(&two_providers()), &naps);
+    println!("{summary:?}");
+    // Two at a time, each begun within the second.
+    assert!((2..=40).contains(&summary.ok) && summary.ok == summary.requests, "{summary:?}");
+    assert!(summary.elapsed_ms < 10_000, "{summary:?}");
+}
+
+#[test]
+fn who_interrupts_or_ends_it_gets_the_sum_so_far() {
     let providers = two_providers();
-    for pace in [&["--concurrency", "4"][..], &["--rate", "100"]] {
-        let naps =
-            ["call", "--registry", &direct(&providers), "--method", "nap", "--nap-ms", "1", "--duration-s", "60"];
-        let mut command = consumer(&[&naps[..], &["--json"], pace].concat());
-        let process = command.stdout(Stdio::piped()).spawn().unwrap();
-        // It looks for signals from when it makes calls.
-        let started = Instant::now();
-        while !catches_interrupts(process.id()) {
-            assert!(started.elapsed() < Duration::from_secs(10), "it does not look for signals");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        signal(&process, "-INT");
+    for (end, pace) in [("-INT", ["--concurrency", "4"]), ("-TERM", ["--rate", "100"])] {
+        let process = calling(&providers, &pace, Stdio::piped());
+        signal(&process, end);
         let output = process.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.status.code(), Some(0), "{end}");
         let summary = Summary::read(&output.stdout);
         assert!(summary.elapsed_ms < 20_000, "{summary:?}");
     }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_it_at_once() {
+    // Nobody reads the sum, and there is no room left for it.
+    let (mut full, _unread) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    while full.write(&[0]).is_ok() {}
+    full.set_nonblocking(false).unwrap();
+    let providers = two_providers();
+    let process = calling(&providers, &[], OwnedFd::from(full).into());
+    let mut consumer = Provider { process, id: "the consumer".to_owned(), address: String::new() };
+    consumer.signal("-INT");
+    consumer.signal("-TERM");
+    assert_eq!(consumer.ended().await.code(), Some(1));
+}
+
+/// A consumer that makes calls, and looks for signals.
+fn calling(providers: &[Provider], pace: &[&str], stdout: Stdio) -> Child {
+    let naps = ["call", "--registry", &direct(providers), "--method", "nap", "--nap-ms", "1", "--duration-s", "60"];
+    let process = consumer(&[&naps[..], &["--json"], pace].concat()).stdout(stdout).spawn().unwrap();
+    let started = Instant::now();
+    while !catches_interrupts(process.id()) {
+        assert!(started.elapsed() < Duration::from_secs(10), "it does not look for signals");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    process
 }
 
 /// Whether a process has a handler for SIGINT.
@@ -208,10 +240,12 @@ fn a_mistake_ends_it_with_2_and_is_named_before_anybody_is_asked() {
             &["--fault", "failOver", "--retries", "11"],
             "error: `client.fault`: fault strategy `failOver` refuses its settings: ",
         ),
+        (&["--retries", "-1"], "error: invalid value '-1' for '--retries <N>': "),
         (&["--timeout-ms", "0"], "error: `client.timeoutMs` is 0; give it 1 or more, "),
         (&["--nap-ms", "5"], "error: `--nap-ms` is for `--method nap`\n"),
         (&["--requests", "0"], "error: invalid value '0' for '--requests <N>': "),
         (&["--concurrency", "0"], "error: invalid value '0' for '--concurrency <N>': "),
+        (&["--rate", "-5"], "error: invalid value '-5' for '--rate <PER_S>': "),
         (&["--rate", "0"], "error: invalid value '0' for '--rate <PER_S>': "),
         (&["--keys", "0"], "error: invalid value '0' for '--keys <N>': "),
         (&["--duration-s", "0"], "error: invalid value '0' for '--duration-s <N>': "),

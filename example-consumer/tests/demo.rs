@@ -1,6 +1,8 @@
 //! The consumer's command line, run as a user runs it.
 
-use std::process::{Command, Output};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
 fn consumer(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_example-consumer")).args(arguments).output().expect("the consumer can be run")
@@ -23,6 +25,30 @@ fn the_demo_shows_every_scene_and_ends_well() {
         "Everything was as expected.",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "`{line}` is missing in\n{shown}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_demo_that_nobody_can_read_ends_with_1_and_says_so() {
+    let demo = |stdout: Stdio| {
+        let mut demo = Command::new(env!("CARGO_BIN_EXE_example-consumer"));
+        demo.arg("demo").stdout(stdout).stderr(Stdio::piped()).spawn().expect("the consumer can be run")
+    };
+    let full = demo(File::create("/dev/full").expect("Linux has it").into());
+    let mut head = demo(Stdio::piped());
+    let mut line = String::new();
+    let mut stdout = BufReader::new(head.stdout.take().expect("it is piped"));
+    stdout.read_line(&mut line).expect("there is a line");
+    drop(stdout);
+    for demo in [full, head] {
+        let output = demo.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.starts_with("error: ") && said.contains(": cannot print: ") && said.lines().count() == 1,
+            "{said}"
+        );
     }
 }
 

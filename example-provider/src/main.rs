@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Parser;
 use example_api::{UserServiceDispatcher, Users};
-use rpc::{Config, ConfigError, ServerBuilder, Signals, StartError};
+use rpc::{Config, ConfigError, Server, ServerBuilder, Signals, StartError};
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves UserService until ctrl-c or SIGTERM, and then answers what is on its way; a second one stops it at once.
@@ -35,7 +35,7 @@ struct Arguments {
     #[arg(long)]
     id: Option<String>,
     /// The share of the calls of load balancers that go by weight (consistentHash), relative to other providers; 0 for none with all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     weight: Option<u32>,
 }
 
@@ -53,18 +53,26 @@ async fn main() -> ExitCode {
 }
 
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
-    // From here on a signal ends it in order, even one that comes while it starts.
+    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples()));
+    // From here on a signal ends it in order, even one that comes while it starts. Not before: a configuration may take for ever to read.
     let signals = Signals::new()?;
-    let server = configured(arguments)?.service(UserServiceDispatcher::new(Users::with_examples())).start().await?;
-    let mut stdout = io::stdout();
-    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
-    stdout.flush()?;
+    let server = server.start().await?;
+    if let Err(error) = say_ready(&server) {
+        server.shutdown().await;
+        return Err(error).context("cannot say that it is ready");
+    }
     let cut = server.run_until(signals).await;
     match cut {
         0 => Ok(()),
         1 => bail!("1 call was cut before it was answered"),
         _ => bail!("{cut} calls were cut before they were answered"),
     }
+}
+
+fn say_ready(server: &Server) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "ready id={} address={}", server.id(), server.advertised())?;
+    stdout.flush()
 }
 
 fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {

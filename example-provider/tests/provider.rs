@@ -5,14 +5,18 @@
 
 mod common;
 
+use std::fs::{self, File};
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::pin::{Pin, pin};
+use std::process::Command;
 use std::time::Duration;
 
 use common::{Provider, program};
 use example_api::{UserService, UserServiceStub};
 use rpc::{CallOptions, Client, Code};
+use tempfile::TempDir;
 
 const PROVIDER: &str = env!("CARGO_BIN_EXE_example-provider");
 
@@ -102,6 +106,32 @@ async fn a_second_signal_ends_it_at_once() {
     }
 }
 
+#[tokio::test]
+async fn a_configuration_that_never_ends_does_not_keep_it_from_ending() {
+    let directory = TempDir::new().unwrap();
+    let pipe = directory.path().join("config");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let process = program(Path::new(PROVIDER), &["--config", pipe.to_str().unwrap()]).spawn().unwrap();
+    let mut provider = Provider { process, id: String::new(), address: String::new() };
+    // Opens once the provider reads.
+    let _silent = File::options().write(true).open(&pipe).unwrap();
+    provider.signal("-TERM");
+    assert_eq!(provider.ended().await.signal(), Some(15));
+}
+
+#[test]
+fn who_cannot_be_told_that_it_is_ready_finds_nothing_of_it() {
+    let directory = TempDir::new().unwrap();
+    let registry = format!("file://{}", directory.path().display());
+    let mut provider = program(Path::new(PROVIDER), &["--registry", &registry, "--listen", "127.0.0.1:0"]);
+    let output = provider.stdout(File::create("/dev/full").unwrap()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: cannot say that it is ready: "), "{said}");
+    let service = fs::read_dir(directory.path().join("UserService")).unwrap();
+    assert_eq!(service.map(|entry| entry.unwrap().path()).collect::<Vec<_>>(), [""; 0].map(Path::new));
+}
+
 #[test]
 fn a_mistake_ends_it_with_2_and_is_named() {
     for (arguments, error) in [
@@ -120,7 +150,13 @@ fn a_mistake_ends_it_with_2_and_is_named() {
             "error: `advertise` is `here`, which is no host:port; write it as `greeter-1.internal:9000`\n",
         ),
         (&["--registry", "memory:x", "--id", ""], "error: the instance id has 0 bytes; give it 1 to 65,535\n"),
+        (
+            &["--registry", "memory:x", "--id", "a\nready id=b"],
+            "error: the instance id \"a\\nready id=b\" has control characters; leave them out\n",
+        ),
+        (&["--registry", "memory:x", "--advertise", "0.0.0.0:80"], "error: `advertise` is `0.0.0.0:80`, which nobody "),
         (&["--weight", "heavy"], "error: invalid value 'heavy' for '--weight <N>': "),
+        (&["--weight", "-1"], "error: invalid value '-1' for '--weight <N>': "),
         (&["127.0.0.1:9000"], "error: unexpected argument '127.0.0.1:9000' found\n"),
     ] {
         let (code, said) = refusal(arguments);

@@ -56,7 +56,7 @@ use std::error::Error;
 use std::pin::Pin;
 
 pub use client::{BuildError, Client, ClientBuilder};
-pub use config::{Config, ConfigError, Policy};
+pub use config::{Bounded, Config, ConfigError, Policy};
 pub use context::{Context, Metadata};
 pub use discovery::{Change, Changes, Instances, Source};
 pub use error::{Code, Executed, RpcError};

@@ -1,10 +1,10 @@
 //! `failBack`: the caller goes on without, and the call is made again later.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rpc_core::fault::{Detached, FaultStrategy, Next, Reply};
-use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
+use rpc_core::{Bounded, BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
@@ -29,9 +29,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// | setting | default | |
 /// |---|---|---|
 /// | `retries` | 5 | tries after the first, 0 to 100; with 0 it is as `failSafe` |
-/// | `pauseMs` | 1,000 | before the first of them; doubles with each, up to 60 s |
-/// | `maxCalls` | 1,000 | calls that wait at a time |
-/// | `maxBytes` | 16,777,216 | bytes of their arguments |
+/// | `pauseMs` | 1,000 | before the first of them, 1 or more; doubles with each, up to 60 s |
+/// | `maxCalls` | 1,000 | calls that wait at a time, 1 or more |
+/// | `maxBytes` | 16,777,216 | bytes of their arguments, 1 or more |
 #[derive(Debug)]
 pub struct FailBack {
     config: Config,
@@ -43,15 +43,20 @@ pub struct FailBack {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Config {
-    retries: u32,
-    pause_ms: u64,
-    max_calls: usize,
-    max_bytes: usize,
+    retries: Bounded<0, 100>,
+    pause_ms: Bounded<1>,
+    max_calls: Bounded<1>,
+    max_bytes: Bounded<1>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { retries: 5, pause_ms: 1_000, max_calls: 1_000, max_bytes: 16 * 1024 * 1024 }
+        Self {
+            retries: Bounded::new(5),
+            pause_ms: Bounded::new(1_000),
+            max_calls: Bounded::new(1_000),
+            max_bytes: Bounded::new(16 * 1024 * 1024),
+        }
     }
 }
 
@@ -60,22 +65,29 @@ impl FailBack {
     pub const KEY: &'static str = "failBack";
 
     fn new(config: Config) -> Self {
-        let queue = Arc::new(Queue::new(config.max_calls, config.max_bytes));
+        let [calls, bytes] =
+            [config.max_calls, config.max_bytes].map(|most| usize::try_from(most.get()).unwrap_or(usize::MAX));
+        let queue = Arc::new(Queue::new(calls, bytes));
         Self { config, queue, tasks: Mutex::default() }
     }
 
     /// Has a task make the call again, or says why not.
     fn queue(&self, call: &Invocation, next: Next<'_>, error: RpcError) -> Result<Reply, RpcError> {
+        // Held while a place is taken and used: `close` cannot come between, and miss the task.
+        let mut tasks = self.tasks();
         let place = match self.queue.take(call.size()) {
             Ok(place) => place,
             Err(full) => return Err(error.context(full)),
         };
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         // What has ended is forgotten here, so that the set does not grow.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(deliver(call.again(), next.detach(), self.config, place));
         drop(tasks);
         Ok(do_without(call, error))
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,7 +98,7 @@ impl FaultStrategy for FailBack {
         Box::pin(async move {
             match next.run(call).await {
                 Err(error) if !failure::may_pass(&error) => Err(error),
-                Err(error) if self.config.retries == 0 => Ok(do_without(call, error)),
+                Err(error) if self.config.retries.get() == 0 => Ok(do_without(call, error)),
                 Err(error) if failure::harms_nothing(&error, call) => self.queue(call, next, error),
                 result => result,
             }
@@ -98,8 +110,9 @@ impl FaultStrategy for FailBack {
     }
 
     fn close(&self) -> BoxFuture<'_, usize> {
+        let mut tasks = self.tasks();
         let undone = self.queue.close();
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        tasks.abort_all();
         Box::pin(std::future::ready(undone))
     }
 }
@@ -107,35 +120,30 @@ impl FaultStrategy for FailBack {
 /// Makes a call again until it is answered, or there is no point in going on.
 async fn deliver(call: Invocation, next: Detached, config: Config, _place: Place) {
     let (service, method) = (call.service(), call.method().name());
-    let mut pause = Duration::from_millis(config.pause_ms);
-    for attempt in 1..=config.retries {
+    let mut pause = Duration::from_millis(config.pause_ms.get());
+    for attempt in 1..=config.retries.get() {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
         let again = call.again();
-        match next.run(&again).await {
-            Ok(_) => {
-                tracing::info!(service, method, attempt, "a call that had failed was delivered");
-                return;
-            }
-            Err(error) if failure::may_pass(&error) && failure::harms_nothing(&error, &again) => {
-                let instance = failure::last_instance(&again);
-                tracing::debug!(service, method, attempt, instance, %error, "a call that had failed failed again");
-            }
-            Err(error) => {
-                tracing::warn!(service, method, attempt, %error, "gave up on a call: making it again cannot help, or might do harm");
-                return;
-            }
+        let Err(error) = next.run(&again).await else {
+            tracing::info!(service, method, attempt, "a call that had failed was delivered");
+            return;
+        };
+        let instance = failure::last_instance(&again);
+        if !failure::may_pass(&error) || !failure::harms_nothing(&error, &again) {
+            tracing::warn!(service, method, attempt, instance, %error, "gave up on a call: making it again cannot help, or might do harm");
+            return;
         }
+        if attempt == config.retries.get() {
+            tracing::warn!(service, method, attempt, instance, %error, "gave up on a call: it failed each time");
+            return;
+        }
+        tracing::debug!(service, method, attempt, instance, %error, "a call that had failed failed again");
     }
-    tracing::warn!(service, method, attempts = config.retries, "gave up on a call: it failed each time");
 }
 
 fn build(settings: &Settings) -> Result<Arc<FailBack>, BoxError> {
-    let config: Config = settings.parse()?;
-    if config.retries > 100 {
-        return Err(format!("`retries` is {}; give it 0 to 100", config.retries).into());
-    }
-    Ok(Arc::new(FailBack::new(config)))
+    Ok(Arc::new(FailBack::new(settings.parse()?)))
 }
 
 #[cfg(test)]

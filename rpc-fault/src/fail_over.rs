@@ -1,20 +1,19 @@
 //! `failOver`: a call that fails is made again, at another instance if there is one.
 
 use std::fmt;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rpc_core::fault::{FaultStrategy, Next, Reply};
-use rpc_core::{BoxError, BoxFuture, Executed, Invocation, RpcError, Settings, register};
+use rpc_core::{Bounded, BoxError, BoxFuture, Executed, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 
 use crate::failure;
 
 /// Extra runs, unless told otherwise.
-const DEFAULT_RETRIES: u32 = 2;
+const DEFAULT_RETRIES: u64 = 2;
 /// More extra runs than this are not to be had: each is load that a service in trouble gets on top.
-const MAX_RETRIES: u32 = 10;
+const MAX_RETRIES: u64 = 10;
 /// The first pause that is not left out; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// The longest pause.
@@ -29,20 +28,23 @@ const LAST_PAUSE: Duration = Duration::from_secs(1);
 /// | setting | default | |
 /// |---|---|---|
 /// | `retries` | 2 | runs after the first, 0 to 10 |
-/// | `attemptTimeoutMs` | none | how long one run may take; for idempotent methods only |
+/// | `attemptTimeoutMs` | none | how long one run may take, 1 or more; for idempotent methods only |
 /// | `backoffMs` | see below | the pause before each extra run |
 ///
 /// Unless `backoffMs` is set, the first extra run begins at once after an attempt was sent, since it goes to another instance if there is
 /// one. Further ones wait 20 ms, 40 ms and so on to 1 s, each up to half less or more, so that callers who failed together do not come back together.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct FailOver {
-    #[serde(default)]
-    retries: Retries,
-    #[serde(default)]
-    attempt_timeout_ms: Option<NonZeroU64>,
-    #[serde(default)]
-    backoff_ms: Option<u64>,
+    retries: Bounded<0, MAX_RETRIES>,
+    attempt_timeout_ms: Option<Bounded<1>>,
+    backoff_ms: Option<Bounded<0>>,
+}
+
+impl Default for FailOver {
+    fn default() -> Self {
+        Self { retries: Bounded::new(DEFAULT_RETRIES), attempt_timeout_ms: None, backoff_ms: None }
+    }
 }
 
 impl FailOver {
@@ -61,7 +63,7 @@ impl FailOver {
     /// How long to wait after run number `run`, counted from 0, which ended with `error`.
     fn pause(&self, run: u32, error: &RpcError) -> Duration {
         if let Some(pause) = self.backoff_ms {
-            return Duration::from_millis(pause);
+            return Duration::from_millis(pause.get());
         }
         // A run that sent nothing has found no instance to send to: there is no other that could be asked at once.
         if run == 0 && error.executed() != Executed::No {
@@ -86,7 +88,7 @@ impl FaultStrategy for FailOver {
                 };
                 executed = executed.max(error.executed());
                 let pause = self.pause(run, &error);
-                let is_over = run == self.retries.0 || pause >= call.time_left();
+                let is_over = u64::from(run) == self.retries.get() || pause >= call.time_left();
                 if is_over || !failure::may_be_repeated(&error, call) {
                     return Err(told(error.executed_at_least(executed), call, run + 1));
                 }
@@ -122,27 +124,6 @@ impl fmt::Display for Once<'_> {
             write!(f, "{}{name}", if at == 0 { "" } else { ", " })?;
         }
         Ok(())
-    }
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "u32")]
-struct Retries(u32);
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self(DEFAULT_RETRIES)
-    }
-}
-
-impl TryFrom<u32> for Retries {
-    type Error = String;
-
-    fn try_from(retries: u32) -> Result<Self, String> {
-        match retries {
-            0..=MAX_RETRIES => Ok(Self(retries)),
-            _ => Err(format!("{retries} extra runs are too many; ask for {MAX_RETRIES} at most")),
-        }
     }
 }
 

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use rpc_core::{
-    BoxError, Settings,
+    Bounded, BoxError, Settings,
     loadbalancer::{Endpoints, LoadBalancer, PickContext, Picker},
     register,
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, Unexpected},
-};
+use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::ring::Ring;
@@ -21,7 +18,7 @@ mod ring;
 const DEFAULT_VIRTUAL_NODES: u32 = 160;
 
 /// The shares of the instances differ by about `1 / sqrt(virtualNodes)`; here that is 1 %, and more buys nothing.
-const MAX_VIRTUAL_NODES: u32 = 10_000;
+const MAX_VIRTUAL_NODES: u64 = 10_000;
 
 /// Chooses by the call's hash key: calls with the same key go to the same endpoint, from every client.
 ///
@@ -80,24 +77,14 @@ impl LoadBalancer for ConsistentHash {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
-    #[serde(default = "default_virtual_nodes", deserialize_with = "virtual_nodes")]
-    virtual_nodes: u32,
+    #[serde(default)]
+    virtual_nodes: Option<Bounded<1, MAX_VIRTUAL_NODES>>,
 }
 
 fn build(settings: &Settings) -> Result<Arc<ConsistentHash>, BoxError> {
     let Config { virtual_nodes } = settings.parse()?;
+    let virtual_nodes = virtual_nodes.map_or(DEFAULT_VIRTUAL_NODES, |count| count.get() as u32);
     Ok(Arc::new(ConsistentHash { virtual_nodes }))
-}
-
-fn default_virtual_nodes() -> u32 {
-    DEFAULT_VIRTUAL_NODES
-}
-
-fn virtual_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        count @ 1..=MAX_VIRTUAL_NODES => Ok(count),
-        other => Err(D::Error::invalid_value(Unexpected::Unsigned(other.into()), &"a number from 1 to 10000")),
-    }
 }
 
 impl Picker for Ring {

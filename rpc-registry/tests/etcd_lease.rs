@@ -243,3 +243,18 @@ async fn a_crashed_provider_is_gone_when_its_lease_is() {
     until(Duration::from_secs(TTL + 2), "gone", || async { entry(&server, "a").await.is_none().then_some(()) }).await;
     hold_to(Duration::from_secs(TTL + 2), ended, "after a crash, the instance is gone");
 }
+
+#[tokio::test]
+async fn a_lease_is_renewed_by_the_time_that_etcd_granted_not_by_what_was_asked() {
+    // Of so slow an etcd no lease is shorter than 5 s.
+    let server = Server::start_with(&["--election-timeout", "3000", "--heartbeat-interval", "300"]).await;
+    let registry = registry(&server.address(), TTL);
+    let _a = registry.register(instance("a")).await.unwrap();
+    let first = lease(&server, "a").await.unwrap();
+    let left = async || client(&server).await.lease_time_to_live(first, None).await.unwrap().ttl();
+    // A third of 5 s is let pass, down to 3.3 s; a third of 2 s would never show less than 4 s, in whole ones.
+    let third = Duration::from_millis(5_000 / 3);
+    until(third, "a third of the lease is over", || async { (1..=3).contains(&left().await).then_some(()) }).await;
+    until(third, "it is renewed", || async { (left().await >= 4).then_some(()) }).await;
+    assert_eq!(lease(&server, "a").await, Some(first));
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rpc::{CallOptions, CallReport, Client, Code, Executed, PluginConfig, RpcError, Server, rpc_service};
 
-use common::until;
+use common::{log, until};
 
 mod common;
 
@@ -220,6 +220,52 @@ async fn a_client_that_is_shut_down_says_how_many_calls_it_leaves_undone() {
     }
     assert_eq!(client.shutdown().await, 50);
     assert_eq!(notes.add("refused".into()).await.unwrap_err().code(), Code::Unavailable);
+}
+
+/// What is logged of the calls to this address with these words.
+fn logged(address: std::net::SocketAddr, words: &str) -> Vec<String> {
+    let mut lines = log::since(0, words);
+    lines.retain(|line| line.contains(&format!(" instance={address} ")));
+    lines
+}
+
+#[tokio::test]
+async fn each_call_that_goes_on_without_is_one_line_in_the_log() {
+    log::keep();
+    for fault in ["failSafe", "failBack"] {
+        let address = nobody();
+        let notes: NotesStub = client(address, fault).stub().unwrap();
+        for _ in 0..3 {
+            notes.count("me".into()).await.unwrap();
+        }
+        let lines = logged(address, "the call failed; its caller goes on without");
+        assert_eq!(lines.len(), 3, "{fault}: {lines:?}");
+        for line in lines {
+            assert!(line.starts_with("WARN ") && line.contains(" service=test.Notes method=count "), "{line}");
+            assert!(line.contains(" error=unavailable: ") && line.contains("Connection refused"), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_is_one_line_in_the_log_with_the_last_failure() {
+    log::keep();
+    // Nobody is ever there, or somebody is in the end who has no such service.
+    for (retries, elsewhere, words, cause) in [
+        (2, false, "gave up on a call: it failed each time", " error=unavailable: "),
+        (100, true, "gave up on a call: making it again cannot help, or might do harm", " error=service not found: "),
+    ] {
+        let address = nobody();
+        let fault = PluginConfig::new("failBack").with("pauseMs", 20).with("retries", retries);
+        let client = client(address, fault);
+        client.stub::<NotesStub>().unwrap().add("never".into()).await.unwrap();
+        let other = Server::builder().service(StrictDispatcher::new(StrictLocal)).listen(address.to_string());
+        let _other = if elsewhere { Some(other.start().await.unwrap()) } else { None };
+        until(Duration::from_secs(5), words, || !logged(address, words).is_empty()).await;
+        let [line] = &logged(address, words)[..] else { panic!("one line") };
+        assert!(line.starts_with("WARN ") && line.contains(" service=test.Notes method=add attempt="), "{line}");
+        assert!(line.contains(cause), "{line}");
+    }
 }
 
 #[tokio::test]

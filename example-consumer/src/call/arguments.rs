@@ -28,36 +28,36 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "KEY")]
     fault: Option<String>,
     /// The setting `retries` of the fault strategy
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     retries: Option<u32>,
     /// How long a call may take, all attempts together
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     timeout_ms: Option<u64>,
 
     /// What is called
     #[arg(long, value_enum, default_value_t = Method::Whoami)]
     pub(super) method: Method,
     /// How long each nap takes; for the method `nap` [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     nap_ms: Option<u64>,
     /// The hash key of every call
     #[arg(long, value_name = "K", conflicts_with = "keys")]
     key: Option<String>,
     /// Hash keys for the calls in turn: key-0, key-1, and so on, this many
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u64).range(1..))]
     keys: Option<u64>,
 
     /// How many calls are made
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     pub(super) requests: u64,
     /// How long calls are made, instead of how many
-    #[arg(long, value_name = "N", conflicts_with = "requests", value_parser = value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "requests", value_parser = value_parser!(u64).range(1..=86_400))]
     pub(super) duration_s: Option<u64>,
     /// How many calls are under way at a time [default: 1]; with `--rate`, how many at most [default: 10000]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_UNDER_WAY)))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=i64::from(MAX_UNDER_WAY)))]
     concurrency: Option<u32>,
     /// How many calls are begun in a second, whatever becomes of those before
-    #[arg(long, value_name = "PER_S", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "PER_S", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(super) rate: Option<u32>,
 
     /// Sums up in one line of JSON

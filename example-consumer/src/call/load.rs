@@ -63,18 +63,23 @@ async fn closed(calls: &Arc<Calls>, numbers: Numbers, stop: &CancellationToken) 
 }
 
 /// An open loop: each call is made at its time, whatever became of those before. Latencies count from there, so that a provider that stalls
-/// shows in all the calls that it kept waiting. More than are to be under way at a time wait too.
+/// shows in all the calls that it kept waiting. More than are to be under way at a time wait too; what waits until the time is over is not made.
 async fn open(calls: &Arc<Calls>, numbers: Numbers, rate: u32, stop: &CancellationToken) -> Tally {
     let mut tally = Tally::default();
+    let until = numbers.until;
     let mut due = schedule(numbers, rate);
     let most = calls.arguments.concurrency() as usize;
     let calling = async {
         let mut under_way = JoinSet::new();
         loop {
             tokio::select! {
-                Some((number, due)) = due.recv(), if under_way.len() < most => {
+                Some((number, at)) = due.recv(), if under_way.len() < most => {
+                    if until.is_some_and(|until| Instant::now() >= until) {
+                        due.close();
+                        continue;
+                    }
                     let calls = Arc::clone(calls);
-                    under_way.spawn(async move { calls.make(number, due).await });
+                    under_way.spawn(async move { calls.make(number, at).await });
                 }
                 Some(outcome) = under_way.join_next() => tally.add(outcome.expect("a call neither panics nor is aborted")),
                 else => break,

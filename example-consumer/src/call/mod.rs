@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use example_api::UserServiceStub;
+use rpc::Signals;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::arguments::Arguments;
@@ -31,6 +32,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let listed = client.ready::<UserServiceStub>(REGISTRY_WITHIN).await;
     listed.context("no calls can be made (`example-consumer demo` needs no registry)").map_err(Failure::Trouble)?;
 
+    let mut signals = Signals::new().context("signals cannot be looked for").map_err(Failure::Trouble)?;
     let calls = Arc::new(Calls::new(users, arguments));
     let (began, stop) = (Instant::now(), CancellationToken::new());
     let mut load = pin!(load::run(&calls, &stop));
@@ -38,11 +40,16 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         tally = &mut load => tally,
         never = progress::show(&calls) => match never {},
         // Who does not want to wait any longer still wants to know.
-        Ok(()) = tokio::signal::ctrl_c() => {
+        () = signals.next() => {
             stop.cancel();
             load.await
         }
     };
+    // All that is left takes little time, but where it does not, a signal still ends it.
+    tokio::spawn(async move {
+        signals.next().await;
+        std::process::exit(1)
+    });
     let elapsed = began.elapsed();
     let undone = client.shutdown().await;
     if undone > 0 {

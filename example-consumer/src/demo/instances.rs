@@ -13,7 +13,7 @@ use super::stage::{Stage, client, observed};
 /// A provider that starts gets calls at once.
 pub(crate) async fn join(stage: &mut Stage) -> anyhow::Result<()> {
     const WITHIN: Duration = Duration::from_secs(1);
-    scene("6. A provider joins", "The registry tells clients of every change; nobody asks, and nobody is restarted.");
+    scene("6. A provider joins", "The registry tells clients of every change; nobody asks, and nobody is restarted.")?;
     let users: UserServiceStub = client().build()?.stub()?;
     let before = users.whoami().await?;
     let started = Instant::now();
@@ -24,8 +24,8 @@ pub(crate) async fn join(stage: &mut Stage) -> anyhow::Result<()> {
         ensure!(started.elapsed() < WITHIN, "provider-4 got none of {calls} calls within {WITHIN:?}");
     }
     let elapsed = started.elapsed();
-    println!("A client at work (the last answer was {before}'s) goes on calling while provider-4 starts.");
-    println!("It answered call {calls} after that, {elapsed:?} after its start began. Look for less than {WITHIN:?}.");
+    say!("A client at work (the last answer was {before}'s) goes on calling while provider-4 starts.")?;
+    say!("It answered call {calls} after that, {elapsed:?} after its start began. Look for less than {WITHIN:?}.")?;
     ensure!(elapsed < WITHIN, "it took {elapsed:?}");
     Ok(())
 }
@@ -36,7 +36,7 @@ pub(crate) async fn leave(stage: &mut Stage) -> anyhow::Result<()> {
         "7. A provider leaves",
         "provider-1 shuts down while slow calls are under way, and no call is made twice (`failFast`, the default).\n\
          It takes its registration back, tells its clients to go elsewhere, and answers what it has.",
-    );
+    )?;
     let leaving = stage.take("provider-1")?;
     let mut naps = Naps::begin(observed())?;
     let before = naps.next(Naps::ALL / 4).await?;
@@ -46,8 +46,8 @@ pub(crate) async fn leave(stage: &mut Stage) -> anyhow::Result<()> {
     let after = naps.next(Naps::ALL - before.len()).await?;
     let answered = after.iter().filter(|report| part(report, "provider-1") == Some(Executed::Yes)).count();
     none_failed(before.iter().chain(&after))?;
-    println!("Calls made: {}, all were answered. {answered} of them were under way at provider-1 when it", Naps::ALL);
-    println!("began to leave, which took {left:?}. Look for calls that were cut: {cut}.");
+    say!("Calls made: {}, all were answered. {answered} of them were under way at provider-1 when it", Naps::ALL)?;
+    say!("began to leave, which took {left:?}. Look for calls that were cut: {cut}.")?;
     ensure!(cut == 0, "{cut} calls were cut");
     ensure!(answered > 0, "no call was under way at provider-1");
     stage.start("provider-1").await
@@ -59,7 +59,7 @@ pub(crate) async fn die(stage: &mut Stage) -> anyhow::Result<()> {
         "8. A provider is killed",
         "provider-3 goes down in the middle of calls; its connections just end, as when a process dies. `nap` is marked as\n\
          idempotent, so it may run twice: the fault strategy `failOver` makes the calls that were there again, elsewhere.",
-    );
+    )?;
     let killed = stage.take("provider-3")?;
     let (client, reports) = observed();
     let mut naps = Naps::begin((client.fault("failOver"), reports))?;
@@ -69,13 +69,9 @@ pub(crate) async fn die(stage: &mut Stage) -> anyhow::Result<()> {
     none_failed(before.iter().chain(&after))?;
     let again: Vec<_> = after.iter().filter(|report| part(report, "provider-3") == Some(Executed::Maybe)).collect();
     let example = again.first().context("no call was under way at provider-3")?;
-    println!(
-        "Calls made: {}, all were answered. {} of them were under way at provider-3 when it",
-        Naps::ALL,
-        again.len()
-    );
-    println!("died, and were made again. Look for both attempts in the report of one of those:\n");
-    print::steps(example);
+    say!("Calls made: {}, all were answered. {} of them were under way at provider-3 when it", Naps::ALL, again.len())?;
+    say!("died, and were made again. Look for both attempts in the report of one of those:\n")?;
+    print::steps(example)?;
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn stick(stage: &mut Stage) -> anyhow::Result<()> {
         "5. The same key, the same provider",
         "The argument of `get_user` is marked as its key, and the load balancer `consistentHash` goes by keys.\n\
          So each id has its provider, whichever client asks; providers may keep in memory what belongs to an id.",
-    );
+    )?;
     let (mut asker, mut other) = (Asker::new()?, Asker::new()?);
     let before = asker.homes().await?;
     ensure!(before == asker.homes().await?, "an id was answered elsewhere the second time");
@@ -38,17 +38,13 @@ pub(crate) async fn stick(stage: &mut Stage) -> anyhow::Result<()> {
     seen(&mut changes, |change| change.added.iter().any(|new| new.id == LEAVING)).await?;
     let after = asker.homes().await?;
 
-    println!(
-        "Ids {} to {} by the provider that answered, while {LEAVING} leaves and comes back",
-        IDS.start(),
-        IDS.end()
-    );
-    println!("(under its id, at another port):\n");
+    say!("Ids {} to {} by the provider that answered, while {LEAVING} leaves and comes back", IDS.start(), IDS.end())?;
+    say!("(under its id, at another port):\n")?;
     let count = |homes: &Homes, id| homes.values().filter(|home| *home == id).count();
     let counts = BTreeMap::from(PROVIDERS.map(|id| (id, [&before, &without, &after].map(|homes| count(homes, id)))));
-    print::table(["all there", "without provider-2", "back again"], &counts);
+    print::table(["all there", "without provider-2", "back again"], &counts)?;
     let moved: Vec<_> = IDS.filter(|id| before[id] != without[id]).collect();
-    println!("\nLook for what moved: {} ids, all of them of {LEAVING}; and they went back.", moved.len());
+    say!("\nLook for what moved: {} ids, all of them of {LEAVING}; and they went back.", moved.len())?;
     ensure!(counts.values().all(|[before, ..]| *before > 0), "the ids are not spread over all providers");
     ensure!(counts[LEAVING][1] == 0, "{LEAVING} still answered");
     ensure!(moved.iter().all(|id| before[id] == LEAVING), "ids of providers that stayed moved too");

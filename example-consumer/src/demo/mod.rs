@@ -1,10 +1,12 @@
 //! The demo: providers, a registry and clients in one process, over real sockets.
 
+#[macro_use]
+mod print;
+
 mod calls;
 mod instances;
 mod keys;
 mod load;
-mod print;
 mod stage;
 mod without;
 
@@ -22,11 +24,8 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let started = Instant::now();
     let played = tokio::time::timeout(WITHIN, play()).await;
     played.with_context(|| format!("the demo did not end within {WITHIN:?}"))??;
-    println!("\nEverything was as expected.");
-    println!(
-        "It took {:?}. The code of each scene is in example-consumer/src/demo/.",
-        print::rounded(started.elapsed())
-    );
+    say!("\nEverything was as expected.")?;
+    say!("It took {:?}. The code of each scene is in example-consumer/src/demo/.", print::rounded(started.elapsed()))?;
     Ok(())
 }
 

@@ -1,29 +1,46 @@
 //! How the demo looks.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use rpc::{CallReport, Executed};
 
+/// Prints a line, as `println!` does. That it cannot is an error, which ends the demo.
+macro_rules! say {
+    ($($line:tt)*) => {
+        $crate::demo::print::line(format_args!($($line)*))
+    };
+}
+
+/// Prints a line; see `say!`.
+pub(crate) fn line(line: fmt::Arguments<'_>) -> anyhow::Result<()> {
+    writeln!(io::stdout(), "{line}").context("cannot print")
+}
+
 /// Opens a scene, with what it shows in a sentence or two.
-pub(crate) fn scene(title: &str, what: &str) {
-    println!("\n{title}\n{}\n{what}\n", "-".repeat(title.len()));
+pub(crate) fn scene(title: &str, what: &str) -> anyhow::Result<()> {
+    say!("\n{title}\n{}\n{what}\n", "-".repeat(title.len()))
 }
 
 /// A table of numbers by provider, a column for each name.
-pub(crate) fn table<const COLUMNS: usize>(names: [&str; COLUMNS], rows: &BTreeMap<&str, [usize; COLUMNS]>) {
-    print!("    provider  ");
-    names.iter().for_each(|name| print!("  {name}"));
-    println!();
+pub(crate) fn table<const COLUMNS: usize>(
+    names: [&str; COLUMNS],
+    rows: &BTreeMap<&str, [usize; COLUMNS]>,
+) -> anyhow::Result<()> {
+    say!("    provider    {}", names.join("  "))?;
     for (provider, numbers) in rows {
-        print!("    {provider:<10}");
-        names.iter().zip(numbers).for_each(|(name, number)| print!("  {number:>width$}", width = name.len()));
-        println!();
+        let columns = names.iter().zip(numbers);
+        let columns: Vec<_> = columns.map(|(name, number)| format!("{number:>width$}", width = name.len())).collect();
+        say!("    {provider:<10}  {}", columns.join("  "))?;
     }
+    Ok(())
 }
 
 /// Each instance's part in a call.
-pub(crate) fn steps(report: &CallReport) {
+pub(crate) fn steps(report: &CallReport) -> anyhow::Result<()> {
     for step in &report.steps {
         let executed = match step.executed {
             Executed::No => "has not run",
@@ -31,8 +48,9 @@ pub(crate) fn steps(report: &CallReport) {
             Executed::Yes => "has run",
         };
         let outcome = step.error.as_deref().unwrap_or("answered");
-        println!("    {}  {executed:<12}  {outcome}", step.instance);
+        say!("    {}  {executed:<12}  {outcome}", step.instance)?;
     }
+    Ok(())
 }
 
 /// A time in whole milliseconds.

@@ -22,18 +22,18 @@ pub(crate) struct Stage {
 impl Stage {
     /// Starts the first providers.
     pub(crate) async fn set() -> anyhow::Result<Self> {
-        println!(
-            "Three providers of UserService start, each on a TCP port of its own, and register in `{REGISTRY}`:\n"
-        );
+        say!("Three providers of UserService start, each on a TCP port of its own, and register in `{REGISTRY}`:\n")?;
         let mut stage = Self { servers: BTreeMap::new(), users: Users::default() };
         for id in PROVIDERS {
             stage.start(id).await?;
-            println!("    {id}  {}", stage.servers[id].address());
+            say!("    {id}  {}", stage.servers[id].address())?;
         }
-        println!(
+        say!(
             "\nClients are told the registry, and find the providers there. The configuration, all of it default but the registry:\n"
-        );
-        config().to_string().lines().for_each(|line| println!("    {line}"));
+        )?;
+        for line in config().to_string().lines() {
+            say!("    {line}")?;
+        }
         Ok(stage)
     }
 

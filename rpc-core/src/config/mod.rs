@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use client::ClientConfig;
 pub use error::ConfigError;
+pub use number::Bounded;
 pub(crate) use number::Millis;
 pub use policy::Policy;
 pub(crate) use server::ServerConfig;

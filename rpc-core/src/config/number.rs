@@ -46,6 +46,55 @@ impl<'de> Deserialize<'de> for Millis {
     }
 }
 
+/// A number among the settings of a plugin, within bounds. Any other is refused with the bounds, as in `expected a number from 0 to 10`.
+///
+/// # Examples
+///
+/// ```
+/// use rpc_core::{Bounded, Settings};
+///
+/// #[derive(serde::Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Config {
+///     retries: Bounded<0, 10>,
+/// }
+///
+/// let settings = Settings::from_table(&std::collections::HashMap::from([("retries", 3)]))?;
+/// assert_eq!(settings.parse::<Config>()?.retries.get(), 3);
+/// # Ok::<(), rpc_core::BoxError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Bounded<const LEAST: u64, const MOST: u64 = { u64::MAX }>(u64);
+
+impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
+    /// This number, such as a default.
+    ///
+    /// # Panics
+    ///
+    /// When it is out of bounds.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        assert!(LEAST <= number && number <= MOST, "the number is out of bounds");
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let what = match MOST {
+            u64::MAX => format!("a number, {LEAST} or more"),
+            _ => format!("a number from {LEAST} to {MOST}"),
+        };
+        deserializer.deserialize_u64(Number { least: LEAST, most: MOST, what: &what }).map(Self)
+    }
+}
+
 /// A number of which there must be one at least.
 pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     number(deserializer, 1, "a number from 1 to 4294967295")
@@ -56,19 +105,19 @@ pub(super) fn any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::
     number(deserializer, 0, "a number from 0 to 4294967295")
 }
 
-fn number<'de, D: Deserializer<'de>>(deserializer: D, least: u64, what: &'static str) -> Result<u32, D::Error> {
+fn number<'de, D: Deserializer<'de>>(deserializer: D, least: u64, what: &str) -> Result<u32, D::Error> {
     let number = deserializer.deserialize_u64(Number { least, most: u32::MAX.into(), what })?;
     u32::try_from(number).map_err(D::Error::custom)
 }
 
 /// Takes a number within bounds.
-struct Number {
+struct Number<'a> {
     least: u64,
     most: u64,
-    what: &'static str,
+    what: &'a str,
 }
 
-impl Visitor<'_> for Number {
+impl Visitor<'_> for Number<'_> {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

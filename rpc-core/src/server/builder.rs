@@ -21,6 +21,9 @@ use crate::config::ServerConfig;
 use crate::error::with_sources;
 use crate::{BoxError, PluginError, RegistryConfig, ServiceInstance};
 
+/// The longest instance id, in bytes.
+const LONGEST_ID: usize = u16::MAX as usize;
+
 /// Configures a [`Server`].
 #[must_use = "a server is started by `start`"]
 pub struct ServerBuilder {
@@ -42,9 +45,9 @@ pub enum StartError {
     /// The services do not fit together, or a type cannot travel.
     #[error("the services cannot be offered")]
     Services(#[source] BoxError),
-    /// The instance id cannot be told to clients.
-    #[error("the instance id has {0} bytes; give it 1 to 65,535")]
-    Id(usize),
+    /// This instance id cannot be told to clients, or could be taken for more than an id where it is printed.
+    #[error("the instance id {}", unusable(.0))]
+    Id(String),
     /// The address cannot be listened on.
     #[error("cannot listen on `{address}`")]
     Listen {
@@ -148,7 +151,7 @@ impl ServerBuilder {
     }
 
     /// The instance's id, as registries, clients and its own handlers ([`Context::instance`](crate::Context::instance)) know it.
-    /// Default: the address that it advertises.
+    /// 1 to 65,535 bytes without control characters. Default: the address that it advertises.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.config.id = Some(id.into());
         self
@@ -206,8 +209,8 @@ impl ServerBuilder {
             None => reachable(address).ok_or(StartError::Advertise(address))?.to_string(),
         };
         let instance = self.config.id.unwrap_or_else(|| advertised.clone());
-        if instance.is_empty() || instance.len() > usize::from(u16::MAX) {
-            return Err(StartError::Id(instance.len()));
+        if instance.is_empty() || instance.len() > LONGEST_ID || instance.contains(char::is_control) {
+            return Err(StartError::Id(instance));
         }
         let announce = self.dispatchers.iter().map(|dispatcher| {
             let service = ServiceInstance::new(dispatcher.service().name(), advertised.clone());
@@ -247,6 +250,14 @@ impl fmt::Debug for ServerBuilder {
     }
 }
 
+/// Why an instance id cannot be used.
+fn unusable(id: &str) -> String {
+    match id.len() {
+        1..=LONGEST_ID => format!("{id:?} has control characters; leave them out"),
+        bytes => format!("has {bytes} bytes; give it 1 to 65,535"),
+    }
+}
+
 /// The port of an address, if it is a `host:port`.
 fn port(address: &str) -> Option<u16> {
     let (host, port) = address.rsplit_once(':')?;
@@ -259,8 +270,16 @@ fn unadvertisable(address: &str, has_registry: bool) -> Option<&'static str> {
         _ if !has_registry => Some("but no registry is named; name one with `ServerBuilder::registry`"),
         None => Some("which is no host:port; write it as `greeter-1.internal:9000`"),
         Some(0) => Some("which nobody can connect to; name the real port"),
+        Some(_) if is_unspecified(address) => Some(
+            "which nobody can connect to; name the address that others reach this machine at, as in `10.0.0.7:9000`",
+        ),
         Some(_) => None,
     }
+}
+
+/// Whether an address means every interface of whoever uses it.
+fn is_unspecified(address: &str) -> bool {
+    address.parse().is_ok_and(|address: SocketAddr| address.ip().to_canonical().is_unspecified())
 }
 
 /// A number that no earlier start of the instance had: nanoseconds of the clock.

@@ -33,7 +33,7 @@ impl Signals {
     }
 
     /// Waits for the next one. Cancel safe.
-    pub(super) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -57,7 +57,7 @@ impl Signals {
     }
 
     /// Waits for the next one. Cancel safe.
-    pub(super) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         self.interrupt.recv().await;
     }
 }

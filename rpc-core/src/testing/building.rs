@@ -10,6 +10,9 @@ async fn refusal(server: ServerBuilder) -> String {
     server.listen("127.0.0.1:0").start().await.unwrap_err().to_string()
 }
 
+const EVERY_INTERFACE: &str =
+    "which nobody can connect to; name the address that others reach this machine at, as in `10.0.0.7:9000`";
+
 #[tokio::test]
 async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
     let server = || Counting::default().server().registry("script:nobody registers here");
@@ -18,6 +21,9 @@ async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
         (":80", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:http", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:0", "which nobody can connect to; name the real port"),
+        ("0.0.0.0:80", EVERY_INTERFACE),
+        ("[::]:80", EVERY_INTERFACE),
+        ("[::ffff:0.0.0.0]:80", EVERY_INTERFACE),
     ] {
         let refusal = refusal(server().advertise(address)).await;
         assert_eq!(refusal, format!("`advertise` is `{address}`, {why}"));
@@ -27,6 +33,18 @@ async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
         refusal,
         "`advertise` is `greeter:80`, but no registry is named; name one with `ServerBuilder::registry`"
     );
+}
+
+#[tokio::test]
+async fn an_id_that_cannot_be_told_or_printed_is_refused() {
+    for (id, why) in [
+        (String::new(), "has 0 bytes; give it 1 to 65,535"),
+        ("x".repeat(65_536), "has 65536 bytes; give it 1 to 65,535"),
+        ("a\nready id=b".to_owned(), r#""a\nready id=b" has control characters; leave them out"#),
+        ("\u{9b}1m".to_owned(), r#""\u{9b}1m" has control characters; leave them out"#),
+    ] {
+        assert_eq!(refusal(Counting::default().server().id(id)).await, format!("the instance id {why}"));
+    }
 }
 
 #[tokio::test]

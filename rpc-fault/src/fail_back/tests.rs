@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use rpc_core::fault::Run;
 use rpc_core::generated::{Method, ServiceDescriptor, Signature};
 use rpc_core::{Code, Executed};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::*;
@@ -160,6 +161,37 @@ async fn closing_says_what_is_undone_and_nothing_is_made_again() {
     assert!(error.message().starts_with("fail-back queue closed"), "{error}");
 }
 
+#[tokio::test]
+async fn calls_that_fail_while_the_strategy_closes_are_counted_as_undone_or_refused() {
+    let failing = Failing::new(Code::Unavailable, Executed::No, usize::MAX);
+    for _ in 0..200 {
+        let strategy = Arc::new(strategy(&[("maxCalls", 1_000_000)]));
+        let calling = [(); 4].map(|()| {
+            let (this, other) = (Arc::clone(&strategy), Arc::clone(&failing));
+            tokio::task::spawn_blocking(move || {
+                let call = || Handle::current().block_on(other.call(&this, ADD));
+                std::iter::repeat_with(call).take_while(Result::is_ok).count()
+            })
+        });
+        while strategy.queue.len() < 10 {
+            std::thread::yield_now();
+        }
+        let undone = strategy.close().await;
+        let mut queued = 0;
+        for calling in calling {
+            queued += calling.await.unwrap();
+        }
+        assert_eq!(queued, undone);
+        let tasks = std::mem::take(&mut *strategy.tasks.lock().unwrap());
+        assert!(ended(tasks).await, "a task was begun after closing");
+    }
+}
+
+/// Whether all tasks end long before they would give up.
+async fn ended(mut tasks: JoinSet<()>) -> bool {
+    tokio::time::timeout(Duration::from_secs(10), async { while tasks.join_next().await.is_some() {} }).await.is_ok()
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_strategy_ends_its_tasks() {
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
@@ -174,4 +206,21 @@ async fn dropping_the_strategy_ends_its_tasks() {
     assert_eq!(tasks(), before);
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(failing.runs(), 50);
+}
+
+#[test]
+fn a_setting_out_of_bounds_is_refused_with_the_bounds() {
+    for (name, value, bounds) in [
+        ("retries", -1, "from 0 to 100"),
+        ("retries", 101, "from 0 to 100"),
+        ("pauseMs", 0, "1 or more"),
+        ("maxCalls", 0, "1 or more"),
+        ("maxBytes", 0, "1 or more"),
+    ] {
+        let settings = Settings::from_table(&HashMap::from([(name, value)])).unwrap();
+        let error = build(&settings).unwrap_err();
+        assert_eq!(error.to_string(), format!("setting `{name}` is not accepted"));
+        let told = error.source().unwrap().to_string();
+        assert!(told.contains(&format!("`{value}`")) && told.ends_with(bounds), "{told}");
+    }
 }

@@ -188,7 +188,7 @@ fn the_number_of_virtual_nodes_is_a_setting_within_bounds() {
     let shown = |value| format!("{:?}", build(value).unwrap());
     assert_eq!(shown(1), "ConsistentHash { virtual_nodes: 1 }");
     assert_eq!(shown(10_000), "ConsistentHash { virtual_nodes: 10000 }");
-    for value in [0, 10_001] {
+    for value in [-1, 0, 10_001] {
         let error = build(value).unwrap_err();
         let refused = std::error::Error::source(&error).unwrap();
         assert_eq!(refused.to_string(), "setting `virtualNodes` is not accepted");

@@ -16,6 +16,8 @@ pub(crate) struct Server {
     directory: PathBuf,
     /// For clients, and for other members.
     ports: [u16; 2],
+    /// Beyond those that every test needs.
+    arguments: &'static [&'static str],
     /// Nothing while it is stopped.
     process: Option<Child>,
 }
@@ -23,8 +25,13 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one and waits until it answers.
     pub(crate) async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// The same, with these arguments more.
+    pub(crate) async fn start_with(arguments: &'static [&'static str]) -> Self {
         for _ in 0..TRIES {
-            let mut server = Self { directory: directory(), ports: free_ports(), process: None };
+            let mut server = Self { directory: directory(), ports: free_ports(), arguments, process: None };
             fs::create_dir(&server.directory).unwrap();
             server.process = Some(server.spawn());
             if server.is_ready().await {
@@ -67,7 +74,8 @@ impl Server {
             .arg(self.directory.join("data"))
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("test={peer}")]);
+            .args(["--initial-cluster", &format!("test={peer}")])
+            .args(self.arguments);
         // Architectures that etcd itself is not tested on.
         command.env("ETCD_UNSUPPORTED_ARCH", std::env::consts::ARCH.replace("aarch64", "arm64"));
         match command.stdin(Stdio::null()).stdout(log()).stderr(log()).spawn() {
