@@ -261,7 +261,8 @@ fn unusable(id: &str) -> String {
 /// The port of an address, if it is a `host:port`.
 fn port(address: &str) -> Option<u16> {
     let (host, port) = address.rsplit_once(':')?;
-    if host.is_empty() { None } else { port.parse().ok() }
+    let is_host = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control());
+    if is_host { port.parse().ok() } else { None }
 }
 
 /// Why an address cannot be advertised.

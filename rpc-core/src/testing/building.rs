@@ -20,6 +20,7 @@ async fn an_address_that_nobody_can_connect_to_is_not_advertised() {
         ("greeter", "which is no host:port; write it as `greeter-1.internal:9000`"),
         (":80", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:http", "which is no host:port; write it as `greeter-1.internal:9000`"),
+        ("a\nready id=b address=c:1", "which is no host:port; write it as `greeter-1.internal:9000`"),
         ("greeter:0", "which nobody can connect to; name the real port"),
         ("0.0.0.0:80", EVERY_INTERFACE),
         ("[::]:80", EVERY_INTERFACE),
