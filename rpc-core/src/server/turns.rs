@@ -16,11 +16,14 @@ pub(super) struct Turns {
     free: Semaphore,
     /// How many were given so far.
     given: AtomicUsize,
+    /// How many were when somebody last found those who have one blocking.
+    given_when_blocked: AtomicUsize,
 }
 
 impl Turns {
     pub(super) fn new(threads: usize) -> Self {
-        Self { free: Semaphore::new(threads), given: AtomicUsize::new(0) }
+        let given_when_blocked = AtomicUsize::new(usize::MAX);
+        Self { free: Semaphore::new(threads), given: AtomicUsize::new(0), given_when_blocked }
     }
 
     /// Waits for a turn, which ends when it is dropped; `None` if those who have one seem to block, and others must not wait for them.
@@ -38,12 +41,17 @@ impl Turns {
         let mut turn = pin!(self.free.acquire());
         loop {
             let given = self.given.load(Ordering::Relaxed);
+            if given == self.given_when_blocked.load(Ordering::Relaxed) {
+                // Nothing has changed since, so there is nothing to wait for.
+                return self.free.try_acquire().ok();
+            }
             tokio::select! {
                 // Never closed.
                 turn = &mut turn => return turn.ok(),
                 () = sleep(BLOCKED_AFTER) => {}
             }
             if self.given.load(Ordering::Relaxed) == given {
+                self.given_when_blocked.store(given, Ordering::Relaxed);
                 return None;
             }
         }
@@ -71,11 +79,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_blocks_with_a_turn_keeps_the_others_for_a_tenth_of_a_second_at_most() {
         let turns = Turns::new(1);
-        let _blocking = turns.next().await;
+        let blocking = turns.next().await;
         let started = Instant::now();
         let others = futures(&turns, 5).await;
         assert!(others.iter().all(Option::is_none));
         assert!(started.elapsed() <= BLOCKED_AFTER * 2, "{:?}", started.elapsed());
+        // And not each time anew.
+        let started = Instant::now();
+        assert!(turns.next().await.is_none());
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        drop(blocking);
+        assert!(turns.next().await.is_some());
     }
 
     async fn futures(turns: &Turns, count: usize) -> Vec<Option<SemaphorePermit<'_>>> {
