@@ -80,7 +80,7 @@ fn configured(arguments: Arguments) -> Result<ServerBuilder, ConfigError> {
     let mut listen = arguments.listen;
     if let Some(url) = arguments.registry {
         config.set_registry(url);
-    } else if !config.has_registry() {
+    } else if config.registry().is_none() {
         config.set_registry("file:");
         // All who look there are on this machine.
         listen = listen.or_else(|| config.listen().is_none().then(|| "127.0.0.1:0".to_owned()));

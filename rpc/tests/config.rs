@@ -228,7 +228,7 @@ fn the_environment_of_the_process_counts() {
 /// What is said when a client is built of this.
 fn refusal(text: &str) -> String {
     let mut config = Config::from_toml(text).unwrap();
-    if !config.has_registry() {
+    if config.registry().is_none() {
         config.set_registry("direct://a:1");
     }
     let error = config.client().build().unwrap_err();

@@ -204,11 +204,14 @@ async fn fail_back_delivers_every_call_once_the_provider_is_there() {
     }
     let kept = Kept::default();
     let server = Server::builder().service(NotesDispatcher::new(kept.clone())).listen(address.to_string());
-    let _server = server.start().await.unwrap();
+    let server = server.start().await.unwrap();
     until(Duration::from_secs(5), "all calls are delivered", || kept.0.lock().unwrap().len() >= 300).await;
     let mut delivered: Vec<u32> = kept.0.lock().unwrap().iter().map(|note| note.parse().unwrap()).collect();
     delivered.sort_unstable();
     assert_eq!(delivered, Vec::from_iter(0..300));
+    // Once it has left, every answer has arrived.
+    server.shutdown().await;
+    assert_eq!(client.shutdown().await, 0);
 }
 
 #[tokio::test]

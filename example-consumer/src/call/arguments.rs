@@ -85,7 +85,7 @@ impl Arguments {
         let mut config = Config::load(self.config.as_deref())?;
         if let Some(url) = &self.registry {
             config.set_registry(url.as_str());
-        } else if !config.has_registry() {
+        } else if config.registry().is_none() {
             config.set_registry("file:");
         }
         if let Some(key) = &self.load_balancer {

@@ -94,7 +94,7 @@ use crate::{ClientBuilder, PluginConfig, RegistryConfig, ServerBuilder};
 /// # use rpc_core::{Config, PluginConfig};
 /// # fn run(retries: Option<u32>) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut config = Config::load(None)?;
-/// if !config.has_registry() {
+/// if config.registry().is_none() {
 ///     config.set_registry("direct://localhost:9000");
 /// }
 /// if let Some(retries) = retries {
@@ -163,12 +163,6 @@ impl Config {
     #[must_use]
     pub fn registry(&self) -> Option<&RegistryConfig> {
         self.registry.as_ref()
-    }
-
-    /// Whether a registry is named.
-    #[must_use]
-    pub fn has_registry(&self) -> bool {
-        self.registry.is_some()
     }
 
     /// Names the registry, in place of any other.
