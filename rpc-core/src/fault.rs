@@ -36,12 +36,13 @@ use crate::{BoxFuture, Codec};
 /// }
 /// ```
 pub trait FaultStrategy: Debug + Send + Sync + 'static {
-    /// Carries the call out: [`next.run(call)`](Next::run) makes one run, as often as the strategy wishes.
+    /// Carries the call out: [`next.run(call)`](Next::run) makes one run, as often as the strategy wishes. Which calls come here is said by
+    /// [`acts`](Self::acts).
     fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>>;
 
-    /// Whether this strategy adds nothing to a call, so that calls need not go through it.
-    fn passes_through(&self) -> bool {
-        false
+    /// When calls need this strategy; asked once, when a stub is made.
+    fn acts(&self) -> Acts {
+        Acts::Always
     }
 
     /// Whether it may answer with [`Reply::degraded`]. Every method of a service then needs a result that has a `Default`, or the stub a
@@ -54,6 +55,19 @@ pub trait FaultStrategy: Debug + Send + Sync + 'static {
     fn close(&self) -> BoxFuture<'_, usize> {
         Box::pin(std::future::ready(0))
     }
+}
+
+/// When calls need a fault strategy. What it is not needed for costs a call nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acts {
+    /// From the beginning, as one that limits the time of the first run does.
+    Always,
+    /// Once the first run has failed. The channel makes that run, without a limit of its own, and calls the strategy only if it failed, with
+    /// a [`Next`] whose first run, be it asked for with a limit or not, is that one: it gives its error at once. So the strategy is written as
+    /// if it made all runs. It is for strategies that do nothing before the first run, and nothing after a success.
+    OnFailure,
+    /// Never: it adds nothing to a call.
+    Never,
 }
 
 extension!(dyn FaultStrategy, "fault strategy", "rpc_fault");

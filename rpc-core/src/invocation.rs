@@ -36,7 +36,7 @@ pub struct Invocation {
 /// How far a call has come.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Runs that were begun, if a strategy makes them.
+    /// Runs that were begun; one that the channel makes itself counts once it has failed.
     pub(crate) runs: u32,
     /// The instances that were sent the request by runs before; none once all were.
     pub(crate) tried: Tried,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rpc_core::fault::{Detached, FaultStrategy, Next, Reply};
+use rpc_core::fault::{Acts, Detached, FaultStrategy, Next, Reply};
 use rpc_core::{Bounded, BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 use tokio::task::JoinSet;
@@ -103,6 +103,10 @@ impl FaultStrategy for FailBack {
                 result => result,
             }
         })
+    }
+
+    fn acts(&self) -> Acts {
+        Acts::OnFailure
     }
 
     fn may_degrade(&self) -> bool {

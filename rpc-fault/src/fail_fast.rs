@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rpc_core::fault::{FaultStrategy, Next, Reply};
+use rpc_core::fault::{Acts, FaultStrategy, Next, Reply};
 use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 
@@ -22,8 +22,8 @@ impl FaultStrategy for FailFast {
         next.run(call)
     }
 
-    fn passes_through(&self) -> bool {
-        true
+    fn acts(&self) -> Acts {
+        Acts::Never
     }
 }
 
@@ -45,9 +45,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_calls_through() {
+    fn never_acts() {
         let strategy = extension::build::<dyn FaultStrategy>("failFast", &Settings::default()).unwrap();
-        assert!(strategy.passes_through());
+        assert_eq!(strategy.acts(), Acts::Never);
     }
 
     #[test]

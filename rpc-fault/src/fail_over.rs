@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rpc_core::fault::{FaultStrategy, Next, Reply};
+use rpc_core::fault::{Acts, FaultStrategy, Next, Reply};
 use rpc_core::{Bounded, BoxError, BoxFuture, Executed, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 
@@ -98,6 +98,11 @@ impl FaultStrategy for FailOver {
                 run += 1;
             }
         })
+    }
+
+    fn acts(&self) -> Acts {
+        // The first run has a limit too.
+        if self.attempt_timeout_ms.is_some() { Acts::Always } else { Acts::OnFailure }
     }
 }
 

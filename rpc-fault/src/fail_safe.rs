@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rpc_core::fault::{FaultStrategy, Next, Reply};
+use rpc_core::fault::{Acts, FaultStrategy, Next, Reply};
 use rpc_core::{BoxError, BoxFuture, Invocation, RpcError, Settings, register};
 use serde::Deserialize;
 
@@ -30,6 +30,10 @@ impl FaultStrategy for FailSafe {
                 result => result,
             }
         })
+    }
+
+    fn acts(&self) -> Acts {
+        Acts::OnFailure
     }
 
     fn may_degrade(&self) -> bool {

@@ -9,7 +9,6 @@ use super::route::{Cause, Link, Route, Way};
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
 use crate::invocation::Invocation;
-use crate::lock::lock;
 use crate::options::LONGEST_TIMEOUT;
 use crate::protocol::message::Response;
 use crate::status::{Status, StatusCode};
@@ -33,26 +32,6 @@ impl From<Cause> for Failure {
 impl Core {
     /// Sends the call over `link` and waits for what comes of it, `within` at the longest.
     pub(super) async fn attempt(
-        &self,
-        link: &Link,
-        way: Way,
-        call: &Invocation,
-        within: Option<Duration>,
-    ) -> Result<Reply, Failure> {
-        // Without a strategy there is no other run, and nothing to keep in mind.
-        if self.policies.of(call.ordinal).fault.is_none() {
-            return self.exchange(link, way, call, within).await;
-        }
-        // Before the outcome is known: a strategy may drop this run at any time, and the next shall begin elsewhere.
-        lock(&call.progress).tried.push(link.number);
-        let result = self.exchange(link, way, call, within).await;
-        if matches!(result, Err(Failure::Passed(_))) {
-            lock(&call.progress).tried.remove(link.number);
-        }
-        result
-    }
-
-    async fn exchange(
         &self,
         link: &Link,
         way: Way,

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::builder::{BuildError, Shared};
 use super::fallback::substitute;
+use super::maker::Maker;
 use super::policies::Policies;
 use super::snapshot::{Publisher, Snapshot};
 use crate::Codec;
@@ -16,7 +17,7 @@ use crate::arguments::Arguments;
 use crate::context;
 use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::{Kind, Next, Reply};
+use crate::fault::{Acts, Kind, Next, Reply};
 use crate::invocation::Invocation;
 use crate::lock::lock;
 use crate::method::{ServiceDescriptor, Signature};
@@ -183,8 +184,8 @@ impl Core {
             }
             None => {
                 let may_degrade = |ordinal| {
-                    let fault = self.policies.of(ordinal).fault.as_ref();
-                    fault.is_some_and(|fault| fault.may_degrade())
+                    let policy = self.policies.of(ordinal);
+                    policy.acts != Acts::Never && policy.fault.may_degrade()
                 };
                 let methods = self.service.methods().iter().enumerate();
                 let lacking = methods.filter(|(ordinal, method)| !method.has_default() && may_degrade(*ordinal));
@@ -205,11 +206,13 @@ impl Core {
     }
 
     async fn execute(&self, call: &Invocation) -> Result<Reply, RpcError> {
-        let result = match self.refuse(call) {
-            Some(error) => Err(error),
-            None => match &self.policies.of(call.ordinal).fault {
-                None => self.run_once(call, None).await,
-                Some(fault) => fault.call(call, Next::new(self)).await,
+        let policy = self.policies.of(call.ordinal);
+        let result = match (self.refuse(call), policy.acts) {
+            (Some(error), _) => Err(error),
+            (None, Acts::Always) => policy.fault.call(call, Next::new(self)).await,
+            (None, acts) => match self.run_once(call, None, Maker::Channel).await {
+                Err(error) if acts == Acts::OnFailure => self.recover(&*policy.fault, call, error).await,
+                result => result,
             },
         };
         if call.observed {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::ClientConfig;
 use crate::extension::Extension;
-use crate::fault::FaultStrategy;
+use crate::fault::{Acts, FaultStrategy};
 use crate::loadbalancer::LoadBalancer;
 use crate::method::ServiceDescriptor;
 use crate::{PluginConfig, PluginError};
@@ -22,8 +22,9 @@ pub(super) struct Policies {
 
 /// What the calls of one method go by.
 pub(super) struct MethodPolicy {
-    /// `None` if calls go straight down.
-    pub(super) fault: Option<Arc<dyn FaultStrategy>>,
+    pub(super) fault: Arc<dyn FaultStrategy>,
+    /// When that one is asked.
+    pub(super) acts: Acts,
     /// The position of its balancer.
     pub(super) balancer: usize,
     /// Whether that one uses a key.
@@ -39,7 +40,8 @@ impl Policies {
             let (_, fault) = faults.get(config.fault_of(service.declared(), name))?;
             let (balancer, plugin) = balancers.get(config.load_balancer_of(service.declared(), name))?;
             Ok(MethodPolicy {
-                fault: Some(fault).filter(|fault| !fault.passes_through()),
+                acts: fault.acts(),
+                fault,
                 balancer,
                 uses_key: plugin.uses_key(),
                 timeout: config.timeout_of(service.declared(), name),
@@ -123,10 +125,7 @@ mod tests {
         let policies = policies("client.services.Other.fault = 'twice'");
         assert_eq!((policies.faults.0.len(), policies.balancers.0.len()), (1, 1));
         assert_eq!(balancers_of(&policies), [0, 0, 0]);
-        assert!(
-            policies.methods.iter().all(|method| method.fault.is_none()),
-            "a strategy that adds nothing is left out"
-        );
+        assert!(policies.methods.iter().all(|method| method.acts == Acts::Never));
     }
 
     #[test]
@@ -148,9 +147,9 @@ mod tests {
              time_left = { fault = 'failFast', timeoutMs = 9 }",
         );
         assert_eq!(balancers_of(&policies), [0, 1, 0]);
-        let [echo, nap] = [0, 1].map(|ordinal| policies.of(ordinal).fault.clone().unwrap());
+        let [echo, nap] = [0, 1].map(|ordinal| Arc::clone(&policies.of(ordinal).fault));
         assert!(!Arc::ptr_eq(&echo, &nap));
-        assert!(policies.of(2).fault.is_none());
+        assert_eq!([1, 2].map(|ordinal| policies.of(ordinal).acts), [Acts::Always, Acts::Never]);
         assert_eq!([0, 1, 2].map(|ordinal| policies.of(ordinal).timeout.as_millis()), [70, 70, 9]);
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::attempt::Failure;
 use super::channel::Core;
+use super::maker::Maker;
 use super::route::{Cause, Link, Way};
 use super::snapshot::Snapshot;
 use crate::BoxFuture;
@@ -47,7 +48,7 @@ impl Passed {
 
 impl Run for Core {
     fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>> {
-        Box::pin(self.run_once(call, within))
+        Box::pin(self.run_once(call, within, Maker::Strategy))
     }
 
     fn downgrade(&self) -> Weak<dyn Run> {
@@ -57,8 +58,13 @@ impl Run for Core {
 
 impl Core {
     /// Makes one run. Each instance gets at most one chance.
-    pub(super) async fn run_once(&self, call: &Invocation, within: Option<Duration>) -> Result<Reply, RpcError> {
-        let (run, mut tried) = self.begin(call);
+    pub(super) async fn run_once(
+        &self,
+        call: &Invocation,
+        within: Option<Duration>,
+        maker: Maker,
+    ) -> Result<Reply, RpcError> {
+        let (run, mut tried) = maker.begin(call);
         let mut snapshot = self.snapshot(call).await?;
         let mut passed = Passed::default();
         let mut looked_again = false;
@@ -82,36 +88,29 @@ impl Core {
                 continue;
             };
             let link = &snapshot.links[position];
+            maker.sends(call, link.number);
             let result = self.attempt(link, way, call, within).await;
             let instance = || snapshot.endpoints[position].instance().id.clone();
             let step = |executed, code, error| Step { run, instance: instance(), executed, code, error };
             match result {
                 Ok(reply) => {
                     if call.observed {
-                        record(call, step(Executed::Yes, None, None));
+                        lock(&call.progress).steps.push(step(Executed::Yes, None, None));
                     }
                     return Ok(reply);
                 }
                 Err(Failure::Final(error)) => {
-                    record(call, step(error.executed(), Some(error.code()), Some(error.to_string())));
+                    let step = step(error.executed(), Some(error.code()), Some(error.to_string()));
+                    maker.fails(call, link.number, step);
                     return Err(error);
                 }
                 Err(Failure::Passed(cause)) => {
-                    record(call, step(Executed::No, Some(cause.code), Some(cause.text.clone())));
+                    let step = step(Executed::No, Some(cause.code), Some(cause.text.clone()));
+                    maker.passes(call, link.number, step);
                     passed.add(link, instance(), cause);
                 }
             }
         }
-    }
-
-    /// The number of a run that begins, and what those before it have tried. Without a strategy there are none.
-    fn begin(&self, call: &Invocation) -> (u32, Tried) {
-        if self.policies.of(call.ordinal).fault.is_none() {
-            return (1, Tried::default());
-        }
-        let mut progress = lock(&call.progress);
-        progress.runs += 1;
-        (progress.runs, progress.tried.clone())
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
@@ -205,8 +204,4 @@ impl Choice<'_> {
         let look = |position: usize| Some((position, admits(position)?));
         known.or_else(|| std::iter::once(picked).filter(|picked| *picked < count).chain(0..count).find_map(look))
     }
-}
-
-fn record(call: &Invocation, step: Step) {
-    lock(&call.progress).steps.push(step);
 }

@@ -2,6 +2,7 @@
 //!
 //! Time can be paused on it, which does not work over real sockets. One file for each promise that is kept on it.
 
+mod acts;
 mod building;
 mod connect;
 mod context;
@@ -31,7 +32,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::fault::{FaultStrategy, Next, Reply};
+use crate::fault::{Acts, FaultStrategy, Next, Reply};
 use crate::loadbalancer::{Endpoints, LoadBalancer, PickContext, Picker};
 use crate::lock::lock;
 use crate::registry::{Discovery, InstanceList};
@@ -192,8 +193,8 @@ impl FaultStrategy for PassThrough {
         next.run(call)
     }
 
-    fn passes_through(&self) -> bool {
-        true
+    fn acts(&self) -> Acts {
+        Acts::Never
     }
 }
 

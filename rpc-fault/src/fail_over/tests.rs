@@ -161,6 +161,12 @@ async fn a_pause_that_would_pass_the_deadline_is_not_begun() {
     assert_eq!((begun, ended), (vec![0], 200));
 }
 
+#[test]
+fn acts_before_a_failure_only_if_attempts_have_a_limit() {
+    assert_eq!(strategy(&[("retries", 5), ("backoffMs", 70)]).acts(), Acts::OnFailure);
+    assert_eq!(strategy(&[("attemptTimeoutMs", 200)]).acts(), Acts::Always);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_attempt_timeout_spares_methods_that_may_run_only_once() {
     let silent = Failing::new(&[(60_000, Code::DeadlineExceeded, Executed::Maybe)]);

@@ -1,0 +1,193 @@
+//! A fault strategy is asked when it says that it acts, and is told of the run that was made without it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::Network;
+use super::fake::Fake;
+use super::probe::{Counting, Probe, ProbeStub};
+use crate::fault::{Acts, FaultStrategy, Next, Reply};
+use crate::lock::lock;
+use crate::protocol::frame::{Header, Kind};
+use crate::protocol::message::STATUS;
+use crate::{BoxError, BoxFuture, CallReport, Code, Invocation, PluginConfig, RpcError, Server, Settings, register};
+
+const BROKEN: &str = "10.0.0.1:1";
+const SILENT: &str = "10.0.0.2:1";
+const ALIVE: &str = "10.0.0.3:1";
+const LIMIT: Duration = Duration::from_millis(100);
+
+/// The errors that the runs of each call gave to the strategy, by the name of the test.
+static SEEN: LazyLock<Mutex<HashMap<String, Vec<Vec<String>>>>> = LazyLock::new(Mutex::default);
+
+/// Makes up to three runs, and drops one that takes too long.
+#[derive(Debug, Deserialize)]
+struct Thrice {
+    test: String,
+    acts: When,
+    /// Whether runs have a limit of their own.
+    #[serde(default)]
+    limited: bool,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+enum When {
+    Always,
+    OnFailure,
+    Never,
+}
+
+impl Thrice {
+    fn see<T>(&self, see: impl FnOnce(&mut Vec<Vec<String>>) -> T) -> T {
+        see(lock(&SEEN).entry(self.test.clone()).or_default())
+    }
+}
+
+impl FaultStrategy for Thrice {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        self.see(|calls| calls.push(Vec::new()));
+        Box::pin(async move {
+            for _ in 0..3 {
+                // Never awaited, and so no run.
+                drop(next.run(call));
+                let run = if self.limited { next.run_within(call, LIMIT * 2) } else { next.run(call) };
+                match timeout(LIMIT, run).await {
+                    Ok(Ok(reply)) => return Ok(reply),
+                    Ok(Err(error)) => self.see(|calls| calls.last_mut().unwrap().push(error.to_string())),
+                    Err(_) => {}
+                }
+            }
+            Err(RpcError::new("three runs are over"))
+        })
+    }
+
+    fn acts(&self) -> Acts {
+        match self.acts {
+            When::Always => Acts::Always,
+            When::OnFailure => Acts::OnFailure,
+            When::Never => Acts::Never,
+        }
+    }
+}
+
+register!(dyn FaultStrategy, "thrice", |settings: &Settings| Ok::<_, BoxError>(Arc::new(settings.parse::<Thrice>()?)));
+
+/// One broken instance, one that is silent and one that serves, asked in the order of their addresses.
+struct Scene {
+    test: &'static str,
+    network: Network,
+    reports: Arc<Mutex<Vec<CallReport>>>,
+    _server: Server,
+}
+
+impl Scene {
+    async fn new(test: &'static str) -> Self {
+        let network = Network::default();
+        let mut clients = network.listen(BROKEN.parse().unwrap());
+        tokio::spawn(async move {
+            let mut broken = Fake::server(&mut clients).await;
+            loop {
+                let header = Header { flags: STATUS, ..Header::plain(Kind::Response, broken.request().await) };
+                broken.send(header, b"\x06broken").await;
+            }
+        });
+        let mut clients = network.listen(SILENT.parse().unwrap());
+        tokio::spawn(async move {
+            let mut silent = Fake::server(&mut clients).await;
+            while silent.read().await.is_some() {}
+        });
+        let _server = network.serve(ALIVE, Counting::default().server()).await;
+        Self { test, network, reports: Arc::default(), _server }
+    }
+
+    /// A stub of the instances at these addresses, with the strategy.
+    fn stub(&self, addresses: &[&str], acts: &str, limited: bool) -> ProbeStub {
+        let fault = PluginConfig::new("thrice").with("test", self.test).with("acts", acts).with("limited", limited);
+        let reports = Arc::clone(&self.reports);
+        let client = self.network.client(&addresses.join(",")).fault(fault);
+        client.observe(move |report| lock(&reports).push(report.clone())).build().unwrap().stub().unwrap()
+    }
+
+    /// What the strategy has seen.
+    fn seen(&self) -> Vec<Vec<String>> {
+        lock(&SEEN).get(self.test).cloned().unwrap_or_default()
+    }
+
+    /// The runs and the instances of the last call, with their errors.
+    fn steps(&self) -> Vec<(u32, String, Option<String>)> {
+        let report = lock(&self.reports).pop().unwrap();
+        report.steps.into_iter().map(|step| (step.run, step.instance, step.error)).collect()
+    }
+}
+
+fn broken() -> String {
+    "internal: `Probe.echo`: broken".to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_acts_on_failure_is_not_asked_when_the_first_run_succeeds() {
+    let scene = Scene::new("success").await;
+    let probe = scene.stub(&[ALIVE], "OnFailure", false);
+    probe.echo("hello".into()).await.unwrap();
+    assert_eq!(scene.steps(), [(1, ALIVE.to_owned(), None)]);
+    assert!(scene.seen().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_acts_always_is_asked_for_every_call() {
+    let scene = Scene::new("always").await;
+    let probe = scene.stub(&[ALIVE], "Always", false);
+    for _ in 0..2 {
+        probe.echo("hello".into()).await.unwrap();
+        assert_eq!(scene.steps(), [(1, ALIVE.to_owned(), None)]);
+    }
+    assert_eq!(scene.seen(), [[""; 0]; 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_never_acts_is_not_asked_when_the_first_run_fails() {
+    let scene = Scene::new("never").await;
+    let probe = scene.stub(&[BROKEN, ALIVE], "Never", false);
+    assert_eq!(probe.echo("hello".into()).await.unwrap_err().code(), Code::Internal);
+    assert_eq!(scene.steps(), [(1, BROKEN.to_owned(), Some(broken()))]);
+    assert!(scene.seen().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_acts_on_failure_is_given_the_failed_run_as_the_first_and_makes_the_next_elsewhere() {
+    let scene = Scene::new("failure").await;
+    let probe = scene.stub(&[BROKEN, ALIVE], "OnFailure", false);
+    assert_eq!(probe.echo("hello".into()).await.unwrap(), "hello");
+    assert_eq!(scene.seen(), [[broken()]]);
+    assert_eq!(scene.steps(), [(1, BROKEN.to_owned(), Some(broken())), (2, ALIVE.to_owned(), None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_run_is_given_also_when_a_limit_is_asked_for() {
+    let scene = Scene::new("limited").await;
+    let probe = scene.stub(&[BROKEN, ALIVE], "OnFailure", true);
+    assert_eq!(probe.echo("hello".into()).await.unwrap(), "hello");
+    assert_eq!(scene.seen(), [[broken()]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_the_strategy_drops_counts_and_the_next_goes_elsewhere() {
+    let scene = Scene::new("dropped").await;
+    let probe = scene.stub(&[BROKEN, SILENT, ALIVE], "OnFailure", false);
+    assert_eq!(probe.echo("hello".into()).await.unwrap(), "hello");
+    assert_eq!(scene.seen(), [[broken()]]);
+    assert_eq!(scene.steps(), [(1, BROKEN.to_owned(), Some(broken())), (3, ALIVE.to_owned(), None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_run_that_finds_no_instance_is_one_too() {
+    let scene = Scene::new("nobody").await;
+    let probe = scene.stub(&["10.0.0.4:1"], "OnFailure", false);
+    probe.echo("hello".into()).await.unwrap_err();
+    assert_eq!(scene.seen().concat().len(), 3);
+    assert_eq!(scene.steps().iter().map(|(run, ..)| *run).collect::<Vec<_>>(), [1, 2, 3]);
+}
