@@ -7,7 +7,7 @@ use std::hint::black_box;
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rpc::Codec;
-use rpc::generated::{Decoder, Encoder};
+use rpc::generated::{Body, Decoder, Encoder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,13 @@ struct User {
     active: bool,
 }
 
-fn encode<T: Serialize + 'static>(value: &T) -> Bytes {
+fn encode<T: Serialize + 'static>(value: &T) -> Body {
     let mut encoder = Encoder::new(Codec::Bincode);
     encoder.push(value).expect("the value can be encoded");
     encoder.finish()
 }
 
-fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> T {
+fn decode<T: DeserializeOwned + 'static>(body: &Bytes) -> T {
     let mut decoder = Decoder::new(Codec::Bincode, body);
     let value = decoder.next().expect("the body is whole");
     decoder.finish().expect("nothing is left");
@@ -34,7 +34,7 @@ fn decode<T: DeserializeOwned + 'static>(body: &[u8]) -> T {
 }
 
 fn both<T: Serialize + DeserializeOwned + 'static>(c: &mut Criterion, name: &str, value: &T) {
-    let body = encode(value);
+    let body = encode(value).into_bytes();
     let mut group = c.benchmark_group(name);
     group.throughput(Throughput::Bytes(body.len() as u64));
     group.bench_function("encode", |b| b.iter(|| encode(black_box(value))));

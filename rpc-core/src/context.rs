@@ -55,6 +55,12 @@ impl Context {
         CURRENT.try_with(Self::clone).ok()
     }
 
+    /// The context of a call that comes over no connection.
+    pub(crate) fn local(instance: &str, deadline: Instant, metadata: Metadata) -> Self {
+        let connection = Arc::new(Ends { instance: instance.to_owned(), peer: None });
+        Self { deadline, connection, metadata }
+    }
+
     /// How long the caller still waits.
     #[must_use]
     pub fn time_left(&self) -> Duration {
@@ -82,14 +88,6 @@ impl Context {
     /// Makes `future` part of this call: inside, [`current`](Self::current) finds it.
     pub fn scope<F: Future>(self, future: F) -> impl Future<Output = F::Output> + use<F> {
         CURRENT.scope(self, future)
-    }
-}
-
-#[cfg(test)]
-impl Context {
-    pub(crate) fn of_test(deadline: Instant, metadata: Metadata) -> Self {
-        let connection = Arc::new(Ends { instance: "test".into(), peer: None });
-        Self { deadline, connection, metadata }
     }
 }
 
@@ -208,7 +206,7 @@ mod tests {
     #[tokio::test]
     async fn a_spawned_task_is_part_of_the_call_inside_scope() {
         let deadline = Instant::now() + Duration::from_secs(1);
-        let context = Context::of_test(deadline, Metadata::default());
+        let context = Context::local("test", deadline, Metadata::default());
         let task = tokio::spawn(context.scope(async { Context::current().map(|context| context.deadline) }));
         assert_eq!(task.await.unwrap(), Some(deadline));
         assert!(Context::current().is_none());

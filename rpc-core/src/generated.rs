@@ -5,6 +5,7 @@ pub use inventory;
 pub use std;
 
 pub use crate::arguments::Arguments;
+pub use crate::body::Body;
 pub use crate::client::{Channel, Stub};
 pub use crate::method::{DefaultOf, Linked, Method, NoDefault, ServiceDescriptor, Signature, ordinal};
 pub use crate::outcome::Outcome;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde::ser::{self, Impossible};
 use serde::{Serialize, Serializer};
 
+use crate::body::Body;
 use crate::protocol::codec::{self, Codec, EncodeError};
 
 /// The hash key of `value`.
@@ -20,7 +21,7 @@ pub(crate) fn of<T: Serialize + 'static>(value: &T) -> Result<Bytes, EncodeError
     if let Ok(text) = value.serialize(Text) {
         return Ok(text.into());
     }
-    codec::encode(Codec::Bincode, value)
+    codec::encode(Codec::Bincode, value).map(Body::into_bytes)
 }
 
 /// Serializes values that have a plain text, and refuses all others.

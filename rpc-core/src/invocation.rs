@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::Codec;
+use crate::body::Body;
 use crate::context::Metadata;
 use crate::lock::lock;
 use crate::method::{Method, ServiceDescriptor};
@@ -19,7 +20,7 @@ pub struct Invocation {
     pub(crate) service: &'static ServiceDescriptor,
     pub(crate) ordinal: usize,
     pub(crate) codec: Codec,
-    pub(crate) body: Bytes,
+    pub(crate) body: Body,
     pub(crate) key: Option<Bytes>,
     pub(crate) metadata: Metadata,
     /// How many of the metadata are the call's own; what follows is inherited.
@@ -88,7 +89,7 @@ impl Invocation {
             service,
             ordinal,
             codec: Codec::default(),
-            body: Bytes::new(),
+            body: Bytes::new().into(),
             key: None,
             metadata: Metadata::default(),
             own_metadata: 0,

@@ -20,6 +20,7 @@ pub mod loadbalancer;
 pub mod registry;
 
 // What contracts and runtime speak of.
+mod body;
 mod context;
 mod error;
 mod instance;

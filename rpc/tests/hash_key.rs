@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use rpc::{CallOptions, Client, Context, RpcError, Server, rpc_service};
 
 mod common;
@@ -15,6 +16,8 @@ trait Keyed {
     async fn whole(&self, user: String) -> Result<String, RpcError>;
 
     async fn marked(&self, noise: u64, #[rpc(hash)] user: String) -> Result<String, RpcError>;
+
+    async fn blob(&self, bytes: Bytes) -> Result<String, RpcError>;
 
     async fn bare(&self) -> Result<String, RpcError>;
 }
@@ -31,6 +34,10 @@ impl Keyed for Named {
     }
 
     async fn marked(&self, _: u64, _: String) -> Result<String, RpcError> {
+        instance()
+    }
+
+    async fn blob(&self, _: Bytes) -> Result<String, RpcError> {
         instance()
     }
 
@@ -94,6 +101,23 @@ async fn a_key_of_the_call_wins_over_its_arguments() {
     }
     let own = async |number| keyed.with(CallOptions::new().hash_key(format!("user:{number}"))).bare().await;
     assert_eq!(spread(1_000, own).await.len(), 5);
+}
+
+#[tokio::test]
+async fn long_bytes_are_a_key_as_short_ones_are() {
+    let _servers = servers("bytes").await;
+    let keyed = stub("bytes");
+    let mut instances = BTreeSet::new();
+    for number in 0..100u16 {
+        let length = 16 * 1024 - 50 + number;
+        let bytes = vec![number as u8; length.into()];
+        // As bincode writes them: a mark, their length, and all of them.
+        let key = [&[251], &length.to_le_bytes()[..], &bytes].concat();
+        let owner = keyed.blob(bytes.into()).await.unwrap();
+        assert_eq!(keyed.with(CallOptions::new().hash_key(key)).bare().await.unwrap(), owner, "{length}");
+        instances.insert(owner);
+    }
+    assert_eq!(instances.len(), 5);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use super::policies::Policies;
 use super::snapshot::{Publisher, Snapshot};
 use crate::Codec;
 use crate::arguments::Arguments;
+use crate::body::Body;
 use crate::context;
 use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
@@ -115,7 +116,7 @@ impl Channel {
     }
 
     /// The encoded arguments, and the hash key if the method's balancer wants one.
-    fn encode<A: Arguments>(&self, ordinal: usize, arguments: &A) -> Result<(Bytes, Option<Bytes>), RpcError> {
+    fn encode<A: Arguments>(&self, ordinal: usize, arguments: &A) -> Result<(Body, Option<Bytes>), RpcError> {
         let failed = |error| {
             let message = format!("`{}`: the arguments cannot be encoded", self.core.name(ordinal));
             RpcError::with_code(Code::Codec, Executed::No, message).with_source(error)
@@ -123,19 +124,25 @@ impl Channel {
         let mut encoder = Encoder::new(self.core.shared.config.codec);
         arguments.encode(&mut encoder).map_err(failed)?;
         let no_arguments = encoder.values() == 0;
-        let body = encoder.finish();
+        let mut body = encoder.finish();
         if !self.core.policies.of(ordinal).uses_key {
             return Ok((body, None));
         }
         let key = match (&self.options.hash_key, self.core.service.methods()[ordinal].hash_argument()) {
             (Some(key), _) => Some(key.clone()),
             (None, Some(position)) => arguments.hash_key(position).map_err(failed)?,
-            (None, None) => (!no_arguments && !body.is_empty()).then(|| body.clone()),
+            (None, None) if no_arguments => None,
+            (None, None) => {
+                // In one piece, which is both.
+                let whole = body.into_bytes();
+                body = whole.clone().into();
+                (!whole.is_empty()).then_some(whole)
+            }
         };
         Ok((body, key))
     }
 
-    fn invocation(&self, ordinal: usize, body: Bytes, key: Option<Bytes>) -> Invocation {
+    fn invocation(&self, ordinal: usize, body: Body, key: Option<Bytes>) -> Invocation {
         let timeout = self.options.timeout.unwrap_or(self.core.policies.of(ordinal).timeout);
         let mut call = Invocation {
             codec: self.core.shared.config.codec,

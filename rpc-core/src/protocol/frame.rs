@@ -23,6 +23,9 @@ const FIRST_SKIPPED_KIND: u8 = 0x80;
 /// Room that a reader makes ahead of the bytes of a frame, at most: memory follows what arrives, not what is claimed.
 const READ_AHEAD: usize = 64 * 1024;
 
+/// What frames share of memory, at most: whoever keeps a part of one keeps its neighbours.
+const SHARED_MEMORY: usize = 256 * 1024;
+
 /// What a frame is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -224,6 +227,9 @@ impl Decoder for FrameDecoder {
                     }
                     src.advance(HEADER);
                     let payload = src.split_to(length).freeze();
+                    if length + src.capacity() > SHARED_MEMORY {
+                        *src = BytesMut::from(&src[..]);
+                    }
                     return Ok(Some(Frame { header, payload }));
                 }
             }
@@ -359,6 +365,25 @@ mod tests {
         let mut buffer = BytesMut::from(&Header::plain(Kind::Request, 0).to_bytes(u32::MAX)[..]);
         assert!(decoder.decode(&mut buffer).unwrap().is_none());
         assert!(buffer.capacity() <= 2 * READ_AHEAD, "{}", buffer.capacity());
+    }
+
+    #[test]
+    fn a_large_payload_shares_its_memory_with_no_other_frame() {
+        let frame =
+            |length: usize| [&Header::plain(Kind::Request, 0).to_bytes(length as u32)[..], &vec![7; length]].concat();
+        let (large, next) = (frame(SHARED_MEMORY), frame(10));
+        let mut buffer = BytesMut::from(&[&large[..], &next].concat()[..]);
+        let mut decoder = FrameDecoder::new(u32::MAX);
+        let read = decoder.decode(&mut buffer).unwrap().unwrap();
+        assert!(read.payload.is_unique());
+        assert_eq!(buffer, next);
+
+        // A small one at the start of much room.
+        let mut buffer = BytesMut::with_capacity(2 * SHARED_MEMORY);
+        buffer.extend_from_slice(&[&next[..], &next].concat());
+        let read = decoder.decode(&mut buffer).unwrap().unwrap();
+        assert!(read.payload.is_unique());
+        assert_eq!(buffer, next);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::Malformed;
 use super::wire::{Fields, put_text16, put_text32};
+use crate::body::SHARED_FROM;
 use crate::context::Metadata;
 use crate::status::Status;
 
@@ -63,6 +64,7 @@ impl RequestHead {
 
     /// Splits a request's payload into head and arguments.
     pub(crate) fn decode(flags: u8, payload: Bytes) -> Result<(Self, Bytes), Malformed> {
+        let length = payload.len();
         let mut fields = Fields::new(payload);
         let method = fields.u32("the method of a request")?;
         let time_left = match flags & TIME_LEFT {
@@ -76,31 +78,39 @@ impl RequestHead {
                 metadata.push(key, fields.text16("a value of the metadata")?);
             }
         }
-        Ok((Self { method, time_left, metadata }, fields.rest()))
+        let mut arguments = fields.rest();
+        // Whoever keeps a part of them keeps the head, too: no more of it than of them.
+        if arguments.len() >= SHARED_FROM && arguments.len() < length / 2 {
+            arguments = Bytes::copy_from_slice(&arguments);
+        }
+        Ok((Self { method, time_left, metadata }, arguments))
     }
 }
 
-/// What a server answers to a request; the body is coded as the request was.
+/// What a server answers to a request; the body is coded as the request was. A server's own has a [`Body`](crate::body::Body) of which a part may
+/// be shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Response {
+pub(crate) enum Response<B = Bytes> {
     /// The method's result.
-    Ok(Bytes),
+    Ok(B),
     /// The service's own error.
-    Err(Bytes),
+    Err(B),
     /// The method gave no answer, or none that could be sent.
     Status(Status),
 }
 
-impl Response {
+impl<B: From<Bytes>> Response<B> {
     /// The flags of the frame's header, and the payload.
-    pub(crate) fn encode(self) -> (u8, Bytes) {
+    pub(crate) fn encode(self) -> (u8, B) {
         match self {
             Self::Ok(body) => (0, body),
             Self::Err(body) => (ERROR, body),
-            Self::Status(status) => (STATUS, encode_status(&status)),
+            Self::Status(status) => (STATUS, encode_status(&status).into()),
         }
     }
+}
 
+impl Response {
     pub(crate) fn decode(flags: u8, payload: Bytes) -> Result<Self, Malformed> {
         match flags {
             0 => Ok(Self::Ok(payload)),
@@ -189,6 +199,21 @@ mod tests {
 
         let payload = Bytes::from([&golden[..], b"args"].concat());
         assert_eq!(RequestHead::decode(3, payload), Ok((full, Bytes::from_static(b"args"))));
+    }
+
+    #[test]
+    fn arguments_do_not_keep_a_head_that_is_longer() {
+        let kept = |metadata: usize| {
+            let mut head = RequestHead { method: 3, time_left: None, metadata: Metadata::default() };
+            head.metadata.insert("k".into(), "v".repeat(metadata));
+            let payload = Bytes::from([&encoded(&head)[..], &[7; SHARED_FROM]].concat());
+            let range = payload.as_ptr_range();
+            let (_, arguments) = RequestHead::decode(head.flags(), payload.clone()).unwrap();
+            assert!(arguments == [7; SHARED_FROM][..]);
+            range.contains(&arguments.as_ptr())
+        };
+        assert!(kept(SHARED_FROM - 100));
+        assert!(!kept(SHARED_FROM + 100));
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn written() -> Vec<(&'static str, Frame, Reads)> {
     let arguments = |codec| {
         let mut encoder = Encoder::new(codec);
         encoder.push(&customer).and_then(|()| encoder.push(&vec![1u32, 300])).unwrap();
-        encoder.finish()
+        encoder.finish().into_bytes()
     };
     let mut metadata = Metadata::default();
     metadata.insert("tenant".into(), "blue".into());
@@ -143,7 +143,13 @@ fn written() -> Vec<(&'static str, Frame, Reads)> {
         ("request with time left and metadata", Codec::Bincode, order, arguments(Codec::Bincode), 1),
         ("request without", Codec::Bincode, plain(1), Bytes::new(), 2),
         ("request in json", Codec::Json, plain(0), arguments(Codec::Json), 3),
-        ("request in json, without arguments", Codec::Json, plain(1), Encoder::new(Codec::Json).finish(), 4),
+        (
+            "request in json, without arguments",
+            Codec::Json,
+            plain(1),
+            Encoder::new(Codec::Json).finish().into_bytes(),
+            4,
+        ),
     ];
     for (name, codec, head, arguments, id) in requests {
         let mut payload = BytesMut::new();
@@ -158,8 +164,8 @@ fn written() -> Vec<(&'static str, Frame, Reads)> {
     }
 
     let state = State::Shipped { at: 1_000, label: vec![0xAA, 0xBB] };
-    let ok = |codec| Response::Ok(encode(codec, &state).unwrap());
-    let err = |codec| Response::Err(encode(codec, &RpcError::new("sold out")).unwrap());
+    let ok = |codec| Response::Ok(encode(codec, &state).unwrap().into_bytes());
+    let err = |codec| Response::Err(encode(codec, &RpcError::new("sold out")).unwrap().into_bytes());
     let late = Response::Status(Status::new(StatusCode::DeadlineExceeded, "late"));
     let responses = [
         ("response: ok", Codec::Bincode, ok(Codec::Bincode), 1),
@@ -167,7 +173,12 @@ fn written() -> Vec<(&'static str, Frame, Reads)> {
         ("response: status", Codec::Bincode, late, 1),
         ("response in json: ok", Codec::Json, ok(Codec::Json), 3),
         ("response in json: the service's own error", Codec::Json, err(Codec::Json), 3),
-        ("response in json: ok, of `close`", Codec::Json, Response::Ok(encode(Codec::Json, &()).unwrap()), 4),
+        (
+            "response in json: ok, of `close`",
+            Codec::Json,
+            Response::Ok(encode(Codec::Json, &()).unwrap().into_bytes()),
+            4,
+        ),
     ];
     for (name, codec, response, id) in responses {
         let (flags, payload) = response.clone().encode();

@@ -20,6 +20,7 @@ use super::panics::{catch, poll};
 use super::run::run;
 use super::table::Entry;
 use super::{Handling, Request, Shared as Server};
+use crate::body::Body;
 use crate::context::{Context, Ends};
 use crate::options::{DEFAULT_TIMEOUT, LONGEST_TIMEOUT};
 use crate::protocol::Malformed;
@@ -163,7 +164,7 @@ impl Connection {
             // A long request on a slow line: the client's ping stands behind it, so that it gets no pong for what it asks.
             if !buffer.is_empty() && batch.read_at >= batch.signed_at + SIGN_EVERY && self.output.has_room() {
                 batch.signed_at = batch.read_at;
-                self.push(Header::plain(Kind::Pong, 0), Bytes::new());
+                self.push(Header::plain(Kind::Pong, 0), &[]);
             }
             self.output.flush_now();
             match read(&mut reader, &mut buffer).await {
@@ -184,7 +185,7 @@ impl Connection {
             Kind::Cancel => self.handlers.cancel(header.id),
             Kind::Describe => self.describe(header.id, payload)?,
             // A client to which much is under way sees from that that we live.
-            Kind::Ping if self.output.has_room() => self.push(Header::plain(Kind::Pong, header.id), Bytes::new()),
+            Kind::Ping if self.output.has_room() => self.push(Header::plain(Kind::Pong, header.id), &[]),
             Kind::Ping | Kind::Pong => {}
             Kind::GoAwayEcho if self.server.leaving.is_cancelled() => {
                 self.echoed.store(true, Ordering::Release);
@@ -308,32 +309,32 @@ impl Connection {
     }
 
     /// Queues an answer, or why it cannot be sent.
-    fn answer(&self, id: u64, codec: u8, response: Response) {
+    fn answer(&self, id: u64, codec: u8, response: Response<Body>) {
         self.respond(Header { codec, ..Header::plain(Kind::Response, id) }, response);
     }
 
     fn describe(&self, id: u64, question: Bytes) -> Result<(), Ended> {
         let method = message::decode_question(question)?;
         let response = match self.server.table.get(method) {
-            Some(entry) => Response::Ok(entry.description.encode()),
+            Some(entry) => Response::Ok(entry.description.encode().into()),
             None => Response::Status(unknown_method(method)),
         };
         self.respond(Header::plain(Kind::Describe, id), response);
         Ok(())
     }
 
-    fn respond(&self, header: Header, response: Response) {
+    fn respond(&self, header: Header, response: Response<Body>) {
         let (mut flags, mut payload) = response.encode();
         if payload.len() > self.client_max_frame as usize {
             let (length, limit) = (payload.len(), self.client_max_frame);
             let message = format!("the answer has {length} bytes, the client accepts at most {limit} in a frame");
             (flags, payload) = Response::Status(Status::new(StatusCode::AnswerTooLarge, message)).encode();
         }
-        self.push(Header { flags, ..header }, payload);
+        self.push(Header { flags, ..header }, payload.pieces());
     }
 
-    fn push(&self, header: Header, payload: Bytes) {
-        self.output.lock().push(header, &[], payload);
+    fn push(&self, header: Header, payload: &[Bytes]) {
+        self.output.lock().push(header, payload);
     }
 
     /// Drops handlers at their deadlines, in steps of [`TICK`] at least, and watches that the client is alive.
@@ -375,7 +376,7 @@ impl Connection {
     /// When the server leaves: sends the client away, and ends once everything it asked for is answered.
     async fn drain(&self) -> Ended {
         self.server.leaving.cancelled().await;
-        self.push(Header::plain(Kind::GoAway, 0), Bytes::new());
+        self.push(Header::plain(Kind::GoAway, 0), &[]);
         self.output.wake();
         self.quiet(Instant::now()).await;
         if let Err(error) = self.output.shutdown().await {

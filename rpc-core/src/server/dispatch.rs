@@ -3,9 +3,14 @@
 use std::fmt;
 use std::pin::Pin;
 
+use bytes::Bytes;
+use tokio::time::Instant;
+
 use crate::arguments::Arguments;
-use crate::context::Context;
+use crate::body::Body;
+use crate::context::{Context, Metadata};
 use crate::method::{ServiceDescriptor, Signature};
+use crate::options::LONGEST_TIMEOUT;
 use crate::outcome::Outcome;
 use crate::protocol::codec::{Codec, Decoder};
 use crate::protocol::message::Response;
@@ -25,15 +30,25 @@ pub trait Dispatch: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Request<'a> {
     pub(crate) codec: Codec,
-    pub(crate) body: &'a [u8],
+    pub(crate) body: &'a Bytes,
     pub(crate) context: Context,
+}
+
+impl<'a> Request<'a> {
+    /// A request that comes over no connection, without a deadline to speak of.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn local(codec: Codec, body: &'a Bytes) -> Self {
+        let context = Context::local("local", Instant::now() + LONGEST_TIMEOUT, Metadata::default());
+        Self { codec, body, context }
+    }
 }
 
 /// A method at work.
 pub type Handling = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// What a method answered, ready to be sent.
-pub struct Answer(pub(crate) Response);
+pub struct Answer(pub(crate) Response<Body>);
 
 impl Answer {
     pub(crate) fn status(code: StatusCode, message: impl Into<String>) -> Self {

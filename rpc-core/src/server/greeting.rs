@@ -40,7 +40,7 @@ pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
         () = left_for(ECHO_WITHIN, server) => return Err(Ended::Drained),
     };
     let output = Output::new(writer);
-    let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[], hello.encode());
+    let answer = |hello: &ServerHello| output.lock().push(Header::plain(Kind::Hello, 0), &[hello.encode()]);
     if !hello.speaks_our_version() {
         answer(&ServerHello::refused());
         tokio::time::timeout(CLOSE_WITHIN, output.shutdown()).await.map_err(|_| Ended::Silent)??;

@@ -28,7 +28,7 @@ async fn a_call_inside_a_handler_passes_the_trace_on_and_nothing_else() {
     let mut metadata = Metadata::default();
     metadata.insert("traceparent".into(), "00-1".into());
     metadata.insert("tenant".into(), "blue".into());
-    let context = Context::of_test(Instant::now() + Duration::from_secs(1), metadata);
+    let context = Context::local("test", Instant::now() + Duration::from_secs(1), metadata);
     let seen = async |key: &str| {
         let call = context.clone().scope(async { probe.time_left(key.into()).await });
         call.await.unwrap().1

@@ -55,7 +55,7 @@ async fn a_call_inside_a_handler_has_no_more_time_than_the_handler() {
     let _server = network.serve("10.0.0.1:1", service.server()).await;
     let probe: ProbeStub = network.client("10.0.0.1:1").build().unwrap().stub().unwrap();
     let deadline = Instant::now() + Duration::from_millis(200);
-    let context = crate::Context::of_test(deadline, crate::Metadata::default());
+    let context = crate::Context::local("test", deadline, crate::Metadata::default());
     let started = Instant::now();
     let error = context.scope(async { probe.nap(60_000).await.unwrap_err() }).await;
     assert_took(started, Duration::from_millis(200));

@@ -21,7 +21,7 @@ const ROUNDS: u64 = 100;
 const AT_ONCE: u64 = 100;
 
 async fn call(connection: &Connection, timeout: Duration) -> Result<Settled, Refusal> {
-    let (metadata, body) = (Metadata::default(), Bytes::new());
+    let (metadata, body) = (Metadata::default(), Bytes::new().into());
     let outgoing = Outgoing::Request { method: 0, codec: 1, metadata: &metadata, body: &body };
     connection.call(outgoing, Instant::now() + timeout).await
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::codec::Decoder;
@@ -226,7 +226,7 @@ impl Shared {
         }
         let mut queue = self.output.lock();
         for &id in ids {
-            queue.push(Header::plain(Kind::Cancel, id), &[], Bytes::new());
+            queue.push(Header::plain(Kind::Cancel, id), &[]);
         }
         queue.wake();
     }
@@ -307,7 +307,7 @@ impl Shared {
                 batch.answers.push((id, Settled::Description(description)));
             }
             // A peer that floods us with pings but reads no pongs gets none.
-            Kind::Ping if self.output.has_room() => self.output.send(Header::plain(Kind::Pong, id), Bytes::new()),
+            Kind::Ping if self.output.has_room() => self.output.send(Header::plain(Kind::Pong, id)),
             Kind::Ping | Kind::Pong => {}
             Kind::GoAway => self.leave(),
             Kind::Hello | Kind::Request | Kind::Cancel | Kind::GoAwayEcho => return Err(LostCause::Unexpected(kind)),
@@ -321,7 +321,7 @@ impl Shared {
         if self.phase.load(Ordering::Relaxed) == OPEN {
             self.phase.store(LEAVING, Ordering::Relaxed);
             self.has_left.store(true, Ordering::Relaxed);
-            queue.push(Header::plain(Kind::GoAwayEcho, 0), &[], Bytes::new());
+            queue.push(Header::plain(Kind::GoAwayEcho, 0), &[]);
             queue.wake();
         }
     }
@@ -350,7 +350,7 @@ impl Shared {
             match liveness.check(now, self.last_read(), self.output.progress().0, is_busy) {
                 Verdict::Alive => {}
                 Verdict::WantsPing => {
-                    self.output.send(Header::plain(Kind::Ping, 0), Bytes::new());
+                    self.output.send(Header::plain(Kind::Ping, 0));
                     liveness.pinged(now, self.output.lock().end());
                 }
                 Verdict::Dead if std::mem::replace(&mut reprieved, true) => return LostCause::Silent,

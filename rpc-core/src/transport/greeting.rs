@@ -43,7 +43,7 @@ pub(super) struct Greeted {
 pub(super) async fn greet(io: Io, max_frame: u32) -> Result<Greeted, OpenError> {
     let Io { mut reader, writer, .. } = io;
     let output = Output::new(writer);
-    output.lock().push(Header::plain(Kind::Hello, 0), &[], ClientHello::new(max_frame).encode());
+    output.lock().push(Header::plain(Kind::Hello, 0), &[ClientHello::new(max_frame).encode()]);
     output.flush_all().await?;
 
     let mut decoder = FrameDecoder::new(max_frame.max(MAX_SERVER_HELLO));

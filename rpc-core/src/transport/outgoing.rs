@@ -4,6 +4,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::output::Queue;
+use crate::body::Body;
 use crate::context::Metadata;
 use crate::protocol::frame::{Header, Kind};
 use crate::protocol::message::{self, RequestHead};
@@ -27,14 +28,14 @@ pub(crate) enum Refusal {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outgoing<'a> {
     /// A request for the method at this position.
-    Request { method: u32, codec: u8, metadata: &'a Metadata, body: &'a Bytes },
+    Request { method: u32, codec: u8, metadata: &'a Metadata, body: &'a Body },
     /// The question for the types of the method at this position.
     Describe { method: u32 },
 }
 
 /// The frame of an outgoing call, but for its id.
 pub(super) enum OutgoingFrame<'a> {
-    Request { head: RequestHead, codec: u8, body: &'a Bytes },
+    Request { head: RequestHead, codec: u8, body: &'a Body },
     Describe { question: Bytes },
 }
 
@@ -60,9 +61,9 @@ impl<'a> OutgoingFrame<'a> {
         match self {
             Self::Request { head, codec, body } => {
                 let header = Header { kind: Kind::Request, flags: head.flags(), codec, id };
-                queue.push_with(header, head.len(), |out| head.encode(out), body.clone());
+                queue.push_with(header, head.len(), |out| head.encode(out), body.pieces());
             }
-            Self::Describe { question } => queue.push(Header::plain(Kind::Describe, id), &[], question),
+            Self::Describe { question } => queue.push(Header::plain(Kind::Describe, id), &[question]),
         }
     }
 }

@@ -5,7 +5,7 @@
 //!                              |<---- bytes queued ---->|<- accepted ->|
 //! ```
 //!
-//! Frames are copied into the queue under a short lock, and the queue is written as a whole by the *flusher*, a part of the
+//! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The queue is written as a whole by the *flusher*, a part of the
 //! connection's task. A woken flusher first lets the tasks that are ready run, so that their frames share its system call. Who
 //! pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task switch for a lone call.
 //!
@@ -24,11 +24,9 @@ use tokio::sync::Notify;
 
 use super::Writer;
 use super::sink::{Segment, Sink};
+use crate::body::SHARED_FROM;
 use crate::lock::lock;
 use crate::protocol::frame::{HEADER, Header};
-
-/// Bodies from here on are not copied into the queue but written from where they are, by a vectored write.
-const SHARED_FROM: usize = 16 * 1024;
 
 /// Senders wait while more than this is queued.
 const ROOM: u64 = 1024 * 1024;
@@ -96,10 +94,10 @@ impl Output {
         Queue { state: lock(&self.state), flush: &self.flush }
     }
 
-    /// Queues a frame without a body of its own and has it written soon.
-    pub(crate) fn send(&self, header: Header, payload: Bytes) {
+    /// Queues a frame without a payload and has it written soon.
+    pub(crate) fn send(&self, header: Header) {
         let mut queue = self.lock();
-        queue.push(header, &[], payload);
+        queue.push(header, &[]);
         queue.wake();
     }
 
@@ -269,6 +267,17 @@ impl State {
         self.closed || self.queued - self.accepted <= ROOM
     }
 
+    /// What is copied next goes here.
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        if !matches!(self.queue.back(), Some(Segment::Copied(_))) {
+            self.queue.push_back(Segment::Copied(std::mem::take(&mut self.spare)));
+        }
+        match self.queue.back_mut() {
+            Some(Segment::Copied(buffer)) => buffer,
+            _ => unreachable!("the last segment is one that is copied into"),
+        }
+    }
+
     /// The sink with all that is queued; `None` if there is nothing to write or somebody is writing.
     fn take_sink(&mut self) -> io::Result<Option<Sink>> {
         if let Some(failure) = self.failure.take() {
@@ -292,35 +301,40 @@ impl State {
 }
 
 impl Queue<'_> {
-    /// Appends a frame; its payload is `head`, then `body`.
-    pub(crate) fn push(&mut self, header: Header, head: &[u8], body: Bytes) {
-        self.push_with(header, head.len(), |out| out.extend_from_slice(head), body);
+    /// Appends a frame; its payload is `body`, in pieces.
+    pub(crate) fn push(&mut self, header: Header, body: &[Bytes]) {
+        self.push_with(header, 0, |_| {}, body);
     }
 
-    /// Appends a frame; its payload is the `head_len` bytes that `head` writes, then `body`.
+    /// Appends a frame; its payload is the `head_len` bytes that `head` writes, then `body`, in pieces.
     ///
     /// # Panics
     ///
     /// If the payload is longer than 4 GiB; every caller has checked it against the peer's limit.
-    pub(crate) fn push_with(&mut self, header: Header, head_len: usize, head: impl FnOnce(&mut Vec<u8>), body: Bytes) {
+    pub(crate) fn push_with(
+        &mut self,
+        header: Header,
+        head_len: usize,
+        head: impl FnOnce(&mut Vec<u8>),
+        body: &[Bytes],
+    ) {
         let state = &mut *self.state;
         if state.closed {
             return;
         }
-        let length = u32::try_from(head_len + body.len()).expect("a payload was checked against the peer's limit");
-        state.queued += (HEADER + head_len + body.len()) as u64;
-        if !matches!(state.queue.back(), Some(Segment::Copied(_))) {
-            state.queue.push_back(Segment::Copied(std::mem::take(&mut state.spare)));
-        }
-        if let Some(Segment::Copied(buffer)) = state.queue.back_mut() {
-            buffer.extend_from_slice(&header.to_bytes(length));
-            head(buffer);
-            if body.len() < SHARED_FROM {
-                buffer.extend_from_slice(&body);
-                return;
+        let length = head_len + body.iter().map(Bytes::len).sum::<usize>();
+        state.queued += (HEADER + length) as u64;
+        let length = u32::try_from(length).expect("a payload was checked against the peer's limit");
+        let buffer = state.buffer();
+        buffer.extend_from_slice(&header.to_bytes(length));
+        head(buffer);
+        for piece in body {
+            if piece.len() < SHARED_FROM {
+                state.buffer().extend_from_slice(piece);
+            } else {
+                state.queue.push_back(Segment::Shared(piece.clone()));
             }
         }
-        state.queue.push_back(Segment::Shared(body));
     }
 
     /// Unlocks, and has the flusher write what is queued, as [`Output::wake`] does.
@@ -348,138 +362,4 @@ impl Queue<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
-
-    use super::*;
-    use crate::protocol::frame::Kind;
-
-    fn output(capacity: usize) -> (Arc<Output>, DuplexStream) {
-        let (near, far) = duplex(capacity);
-        (Arc::new(Output::new(Box::new(near))), far)
-    }
-
-    fn push(output: &Output, id: u64, body: &[u8]) {
-        output.lock().push(Header::plain(Kind::Response, id), b"head", Bytes::copy_from_slice(body));
-    }
-
-    #[tokio::test]
-    async fn frames_leave_in_order_whoever_writes_them() {
-        let (output, mut far) = output(1_000);
-        let flusher = tokio::spawn({
-            let output = Arc::clone(&output);
-            async move { output.run().await }
-        });
-        let bodies: Vec<Vec<u8>> =
-            (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
-        let mut expected = Vec::new();
-        for (id, body) in bodies.iter().enumerate() {
-            push(&output, id as u64, body);
-            if id % 3 == 0 {
-                output.flush_now()
-            } else {
-                output.wake()
-            }
-            let header = Header::plain(Kind::Response, id as u64);
-            expected.extend_from_slice(&header.to_bytes(4 + body.len() as u32));
-            expected.extend_from_slice(b"head");
-            expected.extend_from_slice(body);
-        }
-        let mut read = vec![0; expected.len()];
-        far.read_exact(&mut read).await.unwrap();
-        assert!(read == expected);
-        while !output.lock().is_idle() {
-            tokio::task::yield_now().await;
-        }
-        flusher.abort();
-    }
-
-    #[tokio::test]
-    async fn counts_only_what_the_socket_accepted() {
-        let (output, _far) = output(30);
-        push(&output, 1, b"");
-        let first_end = output.lock().end();
-        push(&output, 2, b"");
-        output.flush_now();
-        let accepted = output.close();
-        assert_eq!((first_end, accepted), (24, 30));
-    }
-
-    #[tokio::test]
-    async fn writing_in_place_leaves_the_flushers_wait_for_the_socket_alone() {
-        let (output, mut far) = output(64);
-        let flusher = tokio::spawn({
-            let output = Arc::clone(&output);
-            async move { output.run().await }
-        });
-        push(&output, 1, &[1; 500]);
-        output.wake();
-        while output.progress().0 == 0 {
-            tokio::task::yield_now().await;
-        }
-        push(&output, 2, b"answer");
-        output.flush_now();
-        let mut all = vec![0; 20 + 4 + 500 + 20 + 4 + 6];
-        far.read_exact(&mut all).await.unwrap();
-        assert!(all.ends_with(b"answer"));
-        flusher.abort();
-    }
-
-    #[tokio::test]
-    async fn senders_wait_for_room_and_get_it() {
-        let (output, mut far) = output(1_000);
-        push(&output, 1, &vec![0; ROOM as usize + 1]);
-        assert!(!output.has_room());
-        let flusher = tokio::spawn({
-            let output = Arc::clone(&output);
-            async move { output.run().await }
-        });
-        output.wake();
-        let reader = tokio::spawn(async move {
-            let mut sink = vec![0; ROOM as usize];
-            far.read_exact(&mut sink).await.unwrap();
-            far
-        });
-        output.room().await;
-        assert!(output.has_room());
-        reader.await.unwrap();
-        flusher.abort();
-    }
-
-    #[tokio::test]
-    async fn closing_lets_those_who_wait_for_room_go() {
-        let (output, _far) = output(10);
-        push(&output, 1, &vec![0; ROOM as usize + 1]);
-        let waiting = tokio::spawn({
-            let output = Arc::clone(&output);
-            async move { output.room().await }
-        });
-        tokio::task::yield_now().await;
-        output.close();
-        waiting.await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_failed_write_in_place_ends_the_flusher() {
-        let (output, far) = output(10);
-        drop(far);
-        push(&output, 1, b"body");
-        output.flush_now();
-        assert_eq!(output.run().await.kind(), io::ErrorKind::BrokenPipe);
-    }
-
-    #[tokio::test]
-    async fn shutdown_writes_everything_first() {
-        let (output, mut far) = output(10);
-        push(&output, 1, &[7; 100_000]);
-        let reader = tokio::spawn(async move {
-            let mut all = Vec::new();
-            far.read_to_end(&mut all).await.unwrap();
-            all.len()
-        });
-        output.shutdown().await.unwrap();
-        assert_eq!(reader.await.unwrap(), 20 + 4 + 100_000);
-    }
-}
+mod tests;

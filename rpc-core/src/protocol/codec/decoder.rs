@@ -2,9 +2,11 @@
 
 use std::any::{Any, type_name};
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use super::{Codec, DecodeError, DecodeFailure};
+use crate::body::SHARED_FROM;
 use crate::protocol::guard::Guard;
 use crate::protocol::json::Text;
 
@@ -13,7 +15,7 @@ use crate::protocol::json::Text;
 /// # Errors
 ///
 /// If the bytes are no `T` or more than one, or pass a limit on depth or on the number of elements.
-pub(crate) fn decode<T: DeserializeOwned + 'static>(codec: Codec, body: &[u8]) -> Result<T, DecodeError> {
+pub(crate) fn decode<T: DeserializeOwned + 'static>(codec: Codec, body: &Bytes) -> Result<T, DecodeError> {
     match codec {
         Codec::Bincode => {
             let mut decoder = Decoder::new(codec, body);
@@ -31,12 +33,14 @@ pub(crate) fn decode<T: DeserializeOwned + 'static>(codec: Codec, body: &[u8]) -
 /// Reads the arguments of a method from one body, whose length the frame has already bounded.
 #[derive(Debug)]
 pub struct Decoder<'a> {
-    body: Body<'a>,
+    body: &'a Bytes,
+    input: Input<'a>,
     values: usize,
 }
 
+/// What is left of the body.
 #[derive(Debug)]
-enum Body<'a> {
+enum Input<'a> {
     Bincode(Guard<'a>),
     Json(Text<'a>),
 }
@@ -44,12 +48,12 @@ enum Body<'a> {
 impl<'a> Decoder<'a> {
     /// Starts at the first byte of `body`.
     #[must_use]
-    pub fn new(codec: Codec, body: &'a [u8]) -> Self {
-        let body = match codec {
-            Codec::Bincode => Body::Bincode(Guard::new(body)),
-            Codec::Json => Body::Json(Text::new(body)),
+    pub fn new(codec: Codec, body: &'a Bytes) -> Self {
+        let input = match codec {
+            Codec::Bincode => Input::Bincode(Guard::new(body)),
+            Codec::Json => Input::Json(Text::new(body)),
         };
-        Decoder { body, values: 0 }
+        Decoder { body, input, values: 0 }
     }
 
     /// The next value.
@@ -60,11 +64,11 @@ impl<'a> Decoder<'a> {
     #[expect(clippy::should_implement_trait, reason = "each value has its own type")]
     pub fn next<T: DeserializeOwned + 'static>(&mut self) -> Result<T, DecodeError> {
         self.values += 1;
-        let read = match &mut self.body {
-            Body::Bincode(guard) => bincode(guard),
-            Body::Json(text) => text.element(),
+        let read = match &mut self.input {
+            Input::Bincode(guard) => bincode(guard, self.body),
+            Input::Json(text) => text.element(),
         };
-        read.map_err(|failure| DecodeError::new(type_name::<T>(), self.body.position(), failure))
+        read.map_err(|failure| DecodeError::new(type_name::<T>(), self.input.position(), failure))
     }
 
     /// How many values were asked for.
@@ -78,15 +82,15 @@ impl<'a> Decoder<'a> {
     ///
     /// If bytes are left over: the two sides disagree on the types.
     pub fn finish(mut self) -> Result<(), DecodeError> {
-        let ended = match &mut self.body {
-            Body::Bincode(guard) => guard.finish(),
-            Body::Json(text) => text.finish(),
+        let ended = match &mut self.input {
+            Input::Bincode(guard) => guard.finish(),
+            Input::Json(text) => text.finish(),
         };
-        ended.map_err(|failure| DecodeError::new("body", self.body.position(), failure))
+        ended.map_err(|failure| DecodeError::new("body", self.input.position(), failure))
     }
 }
 
-impl Body<'_> {
+impl Input<'_> {
     fn position(&mut self) -> usize {
         match self {
             Self::Bincode(guard) => guard.position(),
@@ -95,14 +99,26 @@ impl Body<'_> {
     }
 }
 
-fn bincode<T: DeserializeOwned + 'static>(body: &mut Guard<'_>) -> Result<T, DecodeFailure> {
+fn bincode<T: DeserializeOwned + 'static>(input: &mut Guard<'_>, body: &Bytes) -> Result<T, DecodeFailure> {
     let mut slot: Option<T> = None;
-    if let Some(bytes) = (&mut slot as &mut dyn Any).downcast_mut::<Option<Vec<u8>>>() {
-        *bytes = Some(body.bytes()?.to_vec());
+    let any = &mut slot as &mut dyn Any;
+    if let Some(bytes) = any.downcast_mut::<Option<Vec<u8>>>() {
+        *bytes = Some(input.bytes()?.to_vec());
+    } else if let Some(bytes) = any.downcast_mut::<Option<Bytes>>() {
+        *bytes = Some(part(input.bytes()?, body));
     }
     match slot {
         Some(value) => Ok(value),
-        None => T::deserialize(body),
+        None => T::deserialize(input),
+    }
+}
+
+/// A part of the body, without a copy unless it is short. Whoever keeps what is not copied keeps the whole body: so at most twice what he asked for.
+fn part(part: &[u8], body: &Bytes) -> Bytes {
+    if part.len() >= SHARED_FROM && part.len() >= body.len() / 2 {
+        body.slice_ref(part)
+    } else {
+        Bytes::copy_from_slice(part)
     }
 }
 
@@ -117,7 +133,8 @@ mod tests {
     use crate::protocol::codec::Encoder;
 
     fn message<T: DeserializeOwned + Debug + 'static>(body: &[u8]) -> String {
-        let mut decoder = Decoder::new(Codec::Bincode, body);
+        let body = Bytes::copy_from_slice(body);
+        let mut decoder = Decoder::new(Codec::Bincode, &body);
         match decoder.next::<T>() {
             Ok(_) => decoder.finish().unwrap_err().to_string(),
             Err(error) => error.to_string(),
@@ -155,7 +172,7 @@ mod tests {
         encoder.push(&user()).unwrap();
         encoder.push(&vec![1u8, 2]).unwrap();
         encoder.push(&()).unwrap();
-        let body = encoder.finish();
+        let body = encoder.finish().into_bytes();
         let mut decoder = Decoder::new(Codec::Bincode, &body);
         assert_eq!(decoder.next::<User>().unwrap(), user());
         assert_eq!(decoder.next::<Vec<u8>>().unwrap(), [1, 2]);
@@ -167,9 +184,9 @@ mod tests {
     fn every_truncation_is_an_error() {
         let mut encoder = Encoder::new(Codec::Bincode);
         encoder.push(&user()).unwrap();
-        let body = encoder.finish();
+        let body = encoder.finish().into_bytes();
         for end in 0..body.len() {
-            let error = Decoder::new(Codec::Bincode, &body[..end]).next::<User>().unwrap_err();
+            let error = Decoder::new(Codec::Bincode, &body.slice(..end)).next::<User>().unwrap_err();
             assert!(error.to_string().contains("ends"), "{end}: {error}");
         }
     }
@@ -223,6 +240,35 @@ mod tests {
         }
         let mut encoder = Encoder::new(Codec::Bincode);
         encoder.push(&"ü".repeat(1 << 20)).unwrap();
-        assert!(message::<Picky>(&encoder.finish()).len() < 1_000);
+        assert!(message::<Picky>(&encoder.finish().into_bytes()).len() < 1_000);
+    }
+
+    /// Whether so many bytes after `padding` others are a part of the body when they are decoded.
+    fn is_part(length: usize, padding: usize) -> bool {
+        let mut encoder = Encoder::new(Codec::Bincode);
+        encoder.push(&vec![0u8; padding]).unwrap();
+        encoder.push(&Bytes::from(vec![7; length])).unwrap();
+        let body = encoder.finish().into_bytes();
+        let mut decoder = Decoder::new(Codec::Bincode, &body);
+        decoder.next::<Vec<u8>>().unwrap();
+        let bytes = decoder.next::<Bytes>().unwrap();
+        decoder.finish().unwrap();
+        assert!(bytes == vec![7; length]);
+        body.as_ptr_range().contains(&bytes.as_ptr())
+    }
+
+    #[test]
+    fn long_bytes_are_a_part_of_the_body() {
+        assert!(is_part(SHARED_FROM, 0));
+        assert!(is_part(SHARED_FROM, SHARED_FROM - 10));
+        assert!(is_part(1 << 20, 100_000));
+    }
+
+    #[test]
+    fn bytes_that_are_short_or_less_than_half_of_the_body_are_copied() {
+        assert!(!is_part(0, 0));
+        assert!(!is_part(SHARED_FROM - 1, 0));
+        assert!(!is_part(SHARED_FROM, SHARED_FROM + 10));
+        assert!(!is_part(100_000, 1 << 20));
     }
 }

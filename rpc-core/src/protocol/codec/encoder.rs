@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{Codec, EncodeError, EncodeFailure};
+use crate::body::{Body, SHARED_FROM};
 use crate::protocol::{guard, json};
 
 /// Longer bodies leave as they are; others are copied, so that what they were written into serves the next one.
@@ -22,14 +23,14 @@ thread_local! {
 /// # Errors
 ///
 /// If the codec cannot carry the value.
-pub(crate) fn encode<T: Serialize + 'static>(codec: Codec, value: &T) -> Result<Bytes, EncodeError> {
+pub(crate) fn encode<T: Serialize + 'static>(codec: Codec, value: &T) -> Result<Body, EncodeError> {
     let mut body = SPARE.take();
-    let written = match codec {
+    let tail = match codec {
         Codec::Bincode => bincode(value, &mut body),
-        Codec::Json => json::encode(value, &mut body),
+        Codec::Json => json::encode(value, &mut body).map(|()| None),
     };
-    match written {
-        Ok(()) => Ok(finished(body)),
+    match tail {
+        Ok(tail) => Ok(finished(body, tail)),
         Err(failure) => Err(EncodeError::new(type_name::<T>(), failure)),
     }
 }
@@ -39,6 +40,8 @@ pub(crate) fn encode<T: Serialize + 'static>(codec: Codec, value: &T) -> Result<
 pub struct Encoder {
     codec: Codec,
     body: Vec<u8>,
+    /// The last value, if it is shared instead of written.
+    tail: Option<Bytes>,
     values: usize,
 }
 
@@ -46,7 +49,7 @@ impl Encoder {
     /// Starts an empty body.
     #[must_use]
     pub fn new(codec: Codec) -> Self {
-        Encoder { codec, body: SPARE.take(), values: 0 }
+        Encoder { codec, body: SPARE.take(), tail: None, values: 0 }
     }
 
     /// Appends `value`.
@@ -55,19 +58,26 @@ impl Encoder {
     ///
     /// If the codec cannot carry the value; the body is then as it was before.
     pub fn push<T: Serialize + 'static>(&mut self, value: &T) -> Result<(), EncodeError> {
+        if let Some(tail) = self.tail.take() {
+            self.body.extend_from_slice(&tail);
+        }
         let start = self.body.len();
         self.values += 1;
-        let written = match self.codec {
+        let tail = match self.codec {
             Codec::Bincode => bincode(value, &mut self.body),
             Codec::Json => {
                 self.body.push(if start == 0 { b'[' } else { b',' });
-                json::encode(value, &mut self.body)
+                json::encode(value, &mut self.body).map(|()| None)
             }
         };
-        written.map_err(|failure| {
-            self.body.truncate(start);
-            EncodeError::new(type_name::<T>(), failure)
-        })
+        match tail {
+            Ok(tail) => self.tail = tail,
+            Err(failure) => {
+                self.body.truncate(start);
+                return Err(EncodeError::new(type_name::<T>(), failure));
+            }
+        }
+        Ok(())
     }
 
     /// How many values were pushed, the last one included if it failed.
@@ -77,32 +87,40 @@ impl Encoder {
 
     /// The body.
     #[must_use]
-    pub fn finish(mut self) -> Bytes {
+    pub fn finish(mut self) -> Body {
         match self.codec {
             Codec::Bincode => {}
             Codec::Json if self.body.is_empty() => self.body.extend_from_slice(b"[]"),
             Codec::Json => self.body.push(b']'),
         }
-        finished(self.body)
+        finished(self.body, self.tail)
     }
 }
 
 /// The body, and what it was written into for the next one.
-fn finished(mut written: Vec<u8>) -> Bytes {
+fn finished(mut written: Vec<u8>, tail: Option<Bytes>) -> Body {
     if written.len() >= COPIED_BELOW {
-        return written.into();
+        return Body::new(written.into(), tail);
     }
-    let body = Bytes::copy_from_slice(&written);
+    let body = Body::new(Bytes::copy_from_slice(&written), tail);
     written.clear();
     SPARE.set(written);
     body
 }
 
-fn bincode<T: Serialize + 'static>(value: &T, body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
-    match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
-        Some(bytes) => guard::encode_bytes(bytes, body),
-        None => guard::encode(value, body),
+/// Appends `value`, or what precedes its bytes if they are to follow as the tail.
+fn bincode<T: Serialize + 'static>(value: &T, body: &mut Vec<u8>) -> Result<Option<Bytes>, EncodeFailure> {
+    let any = value as &dyn Any;
+    if let Some(bytes) = any.downcast_ref::<Bytes>()
+        && bytes.len() >= SHARED_FROM
+    {
+        return guard::encode_length(bytes.len(), body).map(|()| Some(bytes.clone()));
     }
+    match any.downcast_ref::<Vec<u8>>() {
+        Some(bytes) => guard::encode_bytes(bytes, body)?,
+        None => guard::encode(value, body)?,
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -118,7 +136,7 @@ mod tests {
         let mut encoder = Encoder::new(Codec::Bincode);
         encoder.push(&7u8).unwrap();
         let error = encoder.push(value).unwrap_err();
-        assert_eq!(encoder.finish(), [7u8][..], "a failed push leaves no bytes");
+        assert_eq!(encoder.finish().into_bytes(), [7u8][..], "a failed push leaves no bytes");
         error.to_string()
     }
 
@@ -203,7 +221,7 @@ mod tests {
             let mut encoder = Encoder::new(Codec::Bincode);
             encoder.push(&blob).unwrap();
             let expected = bincode::serde::encode_to_vec(&blob, bincode::config::standard()).unwrap();
-            assert_eq!(encoder.finish(), expected);
+            assert_eq!(encoder.finish().into_bytes(), expected);
         }
     }
 
@@ -216,6 +234,73 @@ mod tests {
         encoder.push(&value.2).unwrap();
         encoder.push(&value.3).unwrap();
         let expected = bincode::serde::encode_to_vec(&value, bincode::config::standard()).unwrap();
-        assert_eq!(encoder.finish(), expected);
+        assert_eq!(encoder.finish().into_bytes(), expected);
+    }
+
+    #[derive(Serialize)]
+    struct Holder {
+        id: u32,
+        bytes: Bytes,
+    }
+
+    fn large(byte: u8) -> Bytes {
+        vec![byte; SHARED_FROM].into()
+    }
+
+    fn body(push: impl FnOnce(&mut Encoder) -> Result<(), EncodeError>) -> Body {
+        let mut encoder = Encoder::new(Codec::Bincode);
+        push(&mut encoder).unwrap();
+        encoder.finish()
+    }
+
+    #[test]
+    fn writes_long_bytes_as_bincode_does_wherever_they_stand() {
+        fn plain(value: impl Serialize) -> Vec<u8> {
+            bincode::serde::encode_to_vec(value, bincode::config::standard()).unwrap()
+        }
+        let (one, two) = (large(1), Bytes::from(vec![2; 70_000]));
+        let holder = Holder { id: 7, bytes: one.clone() };
+        let last = body(|encoder| encoder.push(&"a").and_then(|()| encoder.push(&one)));
+        let first = body(|encoder| encoder.push(&one).and_then(|()| encoder.push(&"a")));
+        let before_nothing = body(|encoder| encoder.push(&one).and_then(|()| encoder.push(&())));
+        let both = body(|encoder| encoder.push(&one).and_then(|()| encoder.push(&two)));
+        assert_eq!(last.into_bytes(), plain(("a", &one)));
+        assert_eq!(first.into_bytes(), plain((&one, "a")));
+        assert_eq!(before_nothing.into_bytes(), plain((&one, ())));
+        assert_eq!(both.into_bytes(), plain((&one, &two)));
+        assert_eq!(body(|encoder| encoder.push(&two)).into_bytes(), plain(&two));
+        assert_eq!(body(|encoder| encoder.push(&holder)).into_bytes(), plain(&holder));
+        assert_eq!(encode(Codec::Bincode, &one).unwrap().into_bytes(), plain(&one));
+    }
+
+    #[test]
+    fn long_bytes_at_the_end_are_shared() {
+        let (one, two) = (large(1), large(2));
+        for body in [
+            body(|encoder| encoder.push(&two)),
+            body(|encoder| encoder.push(&one).and_then(|()| encoder.push(&two))),
+            encode(Codec::Bincode, &two).unwrap(),
+        ] {
+            let [_, tail] = body.pieces() else { panic!("two pieces") };
+            assert_eq!(tail.as_ptr(), two.as_ptr());
+        }
+    }
+
+    #[test]
+    fn shorter_bytes_and_those_before_others_are_copied() {
+        let shorter = large(1).slice(1..);
+        assert_eq!(body(|encoder| encoder.push(&shorter)).pieces().len(), 1);
+        assert_eq!(body(|encoder| encoder.push(&large(1)).and_then(|()| encoder.push(&7u8))).pieces().len(), 1);
+        let json = encode(Codec::Json, &large(1)).unwrap();
+        assert_eq!(json.pieces().len(), 1);
+    }
+
+    #[test]
+    fn a_failed_push_leaves_long_bytes_before_it() {
+        let mut encoder = Encoder::new(Codec::Bincode);
+        encoder.push(&large(1)).unwrap();
+        encoder.push(&Streaming).unwrap_err();
+        let expected = body(|encoder| encoder.push(&large(1)));
+        assert_eq!(encoder.finish().into_bytes(), expected.into_bytes());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,9 @@ where
 {
     let mut encoder = Encoder::new(Codec::Bincode);
     encoder.push(&value).unwrap();
-    assert_eq!(encoder.finish(), bytes, "{value:?}");
-    let mut decoder = Decoder::new(Codec::Bincode, bytes);
+    assert_eq!(encoder.finish().into_bytes(), bytes, "{value:?}");
+    let body = Bytes::copy_from_slice(bytes);
+    let mut decoder = Decoder::new(Codec::Bincode, &body);
     assert_eq!(decoder.next::<T>().unwrap(), value);
     decoder.finish().unwrap();
     let plain = bincode::serde::encode_to_vec(&value, bincode::config::standard()).unwrap();

@@ -16,12 +16,12 @@ fn pinned<T>(value: T, text: &str)
 where
     T: Serialize + DeserializeOwned + Debug + PartialEq + 'static,
 {
-    let body = encode(Codec::Json, &value).unwrap();
+    let body = encode(Codec::Json, &value).unwrap().into_bytes();
     assert_eq!(str::from_utf8(&body).unwrap(), text);
     assert_eq!(decode::<T>(Codec::Json, &body).unwrap(), value);
     let mut encoder = Encoder::new(Codec::Json);
     encoder.push(&value).unwrap();
-    assert_eq!(encoder.finish(), format!("[{text}]"));
+    assert_eq!(encoder.finish().into_bytes(), format!("[{text}]"));
     assert_eq!(serde_json::to_string(&value).unwrap(), text, "the guard writes what serde_json does");
 }
 
@@ -59,14 +59,14 @@ fn numbers_are_exact() {
     pinned(0.1f32, "0.1");
     pinned(-2.0f64, "-2.0");
     pinned(f64::MIN_POSITIVE, "2.2250738585072014e-308");
-    assert!(decode::<f64>(Codec::Json, b"-0.0").unwrap().is_sign_negative());
+    assert!(decode::<f64>(Codec::Json, &Bytes::from_static(b"-0.0")).unwrap().is_sign_negative());
 }
 
 #[test]
 fn every_float_arrives_as_it_was() {
     let mut random = fastrand::Rng::with_seed(3);
     let arrives = |float: f64| {
-        let body = encode(Codec::Json, &(float, float as f32)).unwrap();
+        let body = encode(Codec::Json, &(float, float as f32)).unwrap().into_bytes();
         let (double, single) = decode::<(f64, f32)>(Codec::Json, &body).unwrap();
         double.to_bits() == float.to_bits() && single.to_bits() == (float as f32).to_bits()
     };
@@ -146,7 +146,7 @@ fn types_that_bincode_cannot_carry_are_carried() {
 
 #[test]
 fn an_rpc_error_is_its_message() {
-    let body = encode(Codec::Json, &RpcError::new("sold \"out\"")).unwrap();
+    let body = encode(Codec::Json, &RpcError::new("sold \"out\"")).unwrap().into_bytes();
     assert_eq!(body, r#""sold \"out\"""#);
     assert_eq!(decode::<RpcError>(Codec::Json, &body).unwrap().message(), "sold \"out\"");
 }
@@ -158,12 +158,13 @@ fn arguments_are_an_array() {
     let written = |arguments: &dyn Fn(&mut Encoder)| -> Bytes {
         let mut encoder = Encoder::new(Codec::Json);
         arguments(&mut encoder);
-        encoder.finish()
+        encoder.finish().into_bytes()
     };
     assert_eq!(written(&|encoder| three.encode(encoder).unwrap()), r#"[7,"seven",[7,7]]"#);
     assert_eq!(written(&|encoder| ().encode(encoder).unwrap()), "[]");
-    let read = |body: &str| {
-        let mut decoder = Decoder::new(Codec::Json, body.as_bytes());
+    let read = |body: &'static str| {
+        let body = Bytes::from_static(body.as_bytes());
+        let mut decoder = Decoder::new(Codec::Json, &body);
         let read = Three::decode(&mut decoder).and_then(|three| decoder.finish().map(|()| three));
         read.map_err(|error| error.to_string())
     };
@@ -187,8 +188,9 @@ fn arguments_are_an_array() {
         let error = read(body).unwrap_err();
         assert!(error.contains(fault), "{body}: {error} should say {fault}");
     }
-    let finish = |body| Decoder::new(Codec::Json, body).finish().map_err(|error| error.to_string());
-    assert_eq!(finish(b" [ ] "), Ok(()));
-    assert!(finish(b"[1]").unwrap_err().contains("more arguments"));
-    assert!(finish(b"").unwrap_err().contains("no array"));
+    let finish =
+        |body: &'static str| Decoder::new(Codec::Json, &body.into()).finish().map_err(|error| error.to_string());
+    assert_eq!(finish(" [ ] "), Ok(()));
+    assert!(finish("[1]").unwrap_err().contains("more arguments"));
+    assert!(finish("").unwrap_err().contains("no array"));
 }

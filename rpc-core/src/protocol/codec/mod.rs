@@ -6,6 +6,9 @@
 //!
 //! In bincode `Vec<u8>` as a whole value moves in one copy. Within another type serde hands it over byte by byte; `bytes::Bytes` and
 //! `serde_bytes` are fast there too, and their encoding is the same.
+//!
+//! `bytes::Bytes` of at least 16 KiB as a whole value moves without a copy. Encoding shares it if it is the last value, as the second piece of
+//! the [`Body`](crate::body::Body). Decoding gives a part of the body, unless it is less than half of it: whoever keeps the part keeps the whole.
 
 mod decoder;
 mod encoder;

@@ -20,6 +20,11 @@ pub(in crate::protocol) fn encode_bytes(bytes: &[u8], body: &mut Vec<u8>) -> Res
     Sink::new(body).primitive(bytes)
 }
 
+/// Appends what precedes a byte string of this length.
+pub(in crate::protocol) fn encode_length(length: usize, body: &mut Vec<u8>) -> Result<(), EncodeFailure> {
+    Sink::new(body).primitive(&length)
+}
+
 /// Where a value is written to.
 struct Sink<'a> {
     output: EncoderImpl<Output<'a>, Config>,

@@ -16,7 +16,7 @@ mod encode;
 mod input;
 
 pub(in crate::protocol) use decode::Guard;
-pub(in crate::protocol) use encode::{encode, encode_bytes};
+pub(in crate::protocol) use encode::{encode, encode_bytes, encode_length};
 
 /// The deepest nesting of a value, both ways.
 const MAX_DEPTH: usize = 128;
