@@ -167,7 +167,7 @@ impl Connection {
                 self.push(Header::plain(Kind::Pong, 0), &[]);
             }
             self.output.flush_now();
-            match read(&mut reader, &mut buffer).await {
+            match read(&mut reader, &mut buffer, decoder.missing()).await {
                 Ok(0) => return Ended::Closed,
                 Ok(_) => {
                     (batch.read_at, batch.in_place) = (Instant::now(), true);

@@ -77,7 +77,7 @@ async fn read_hello(
                 kind => Err(Ended::NoHello(kind)),
             };
         }
-        if read(reader, buffer).await? == 0 {
+        if read(reader, buffer, decoder.missing()).await? == 0 {
             return Err(Ended::Closed);
         }
     }

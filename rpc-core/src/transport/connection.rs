@@ -280,7 +280,7 @@ impl Shared {
             if let Err(cause) = taken {
                 return cause;
             }
-            match read(&mut reader, &mut buffer).await {
+            match read(&mut reader, &mut buffer, decoder.missing()).await {
                 Ok(0) => return LostCause::Closed,
                 Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
                 Err(error) => return LostCause::Io(error),

@@ -52,7 +52,7 @@ pub(super) async fn greet(io: Io, max_frame: u32) -> Result<Greeted, OpenError> 
         if let Some(frame) = decoder.decode(&mut buffer)? {
             break frame;
         }
-        if read(&mut reader, &mut buffer).await? == 0 {
+        if read(&mut reader, &mut buffer, decoder.missing()).await? == 0 {
             return Err(OpenError::Closed);
         }
     };

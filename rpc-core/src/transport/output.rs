@@ -5,9 +5,10 @@
 //!                              |<---- bytes queued ---->|<- accepted ->|
 //! ```
 //!
-//! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The queue is written as a whole by the *flusher*, a part of the
-//! connection's task. A woken flusher first lets the tasks that are ready run, so that their frames share its system call. Who
-//! pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task switch for a lone call.
+//! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The
+//! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready run, so
+//! that their frames share its system call. Who pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task
+//! switch for a lone call.
 //!
 //! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
 

@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::ready;
 
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use super::Reader;
@@ -24,10 +24,11 @@ thread_local! {
 /// Appends what one read brings to `buffer`; 0 if the stream has ended. Cancel safe.
 ///
 /// A connection may wait long for its next bytes, and there are many of them: so what waits holds no room. The bytes are read into the
-/// thread's buffer and copied. Only the rest of a long frame, for which there is room, is read where it belongs.
-pub(crate) async fn read(reader: &mut Reader, buffer: &mut BytesMut) -> io::Result<usize> {
-    if buffer.capacity() - buffer.len() >= READ {
-        return reader.read_buf(buffer).await;
+/// thread's buffer and copied. Only what is `missing` of a long frame is read where it belongs, and nothing behind it: the frame may be kept,
+/// and its memory with it.
+pub(crate) async fn read(reader: &mut Reader, buffer: &mut BytesMut, missing: usize) -> io::Result<usize> {
+    if missing >= READ {
+        return reader.read_buf(&mut buffer.limit(missing)).await;
     }
     if buffer.is_empty() && buffer.capacity() > KEPT_BUFFER {
         *buffer = BytesMut::new();
@@ -54,9 +55,9 @@ mod tests {
         let (near, mut far) = tokio::io::duplex(READ);
         let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::from("a"));
         far.write_all(b"bc").await.unwrap();
-        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 2);
+        assert_eq!(read(&mut reader, &mut buffer, 0).await.unwrap(), 2);
         drop(far);
-        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 0);
+        assert_eq!(read(&mut reader, &mut buffer, 0).await.unwrap(), 0);
         assert_eq!(buffer, "abc");
     }
 
@@ -66,16 +67,22 @@ mod tests {
         let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::with_capacity(2 * READ));
         let place = buffer.as_ptr();
         far.write_all(&[7; 2 * READ]).await.unwrap();
-        assert_eq!(read(&mut reader, &mut buffer).await.unwrap(), 2 * READ);
-        assert_eq!((buffer.as_ptr(), buffer.len()), (place, 2 * READ));
+        assert_eq!(
+            read(&mut reader, &mut buffer, 2 * READ - 1).await.unwrap(),
+            2 * READ - 1,
+            "and nothing behind them"
+        );
+        assert_eq!((buffer.as_ptr(), buffer.len()), (place, 2 * READ - 1));
     }
 
     #[tokio::test]
     async fn a_buffer_that_waits_holds_little_room() {
-        let (near, mut far) = tokio::io::duplex(READ);
-        let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::with_capacity(KEPT_BUFFER + 1));
-        far.write_all(b"x").await.unwrap();
-        read(&mut reader, &mut buffer).await.unwrap();
-        assert!(buffer.capacity() <= 64, "{}", buffer.capacity());
+        for room in [KEPT_BUFFER + 1, 100 * READ] {
+            let (near, mut far) = tokio::io::duplex(READ);
+            let (mut reader, mut buffer): (Reader, _) = (Box::new(near), BytesMut::with_capacity(room));
+            far.write_all(b"x").await.unwrap();
+            read(&mut reader, &mut buffer, 0).await.unwrap();
+            assert!(buffer.capacity() <= 64, "{}", buffer.capacity());
+        }
     }
 }
