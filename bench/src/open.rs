@@ -22,6 +22,9 @@ use crate::usage::Usage;
 /// How long calls may take to be answered when no more are made; those that take longer are reported as unanswered.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
+/// Calls that are due within this time are made together, at its end: to wake for each would cost more than most calls do.
+const TOGETHER: Duration = Duration::from_micros(100);
+
 /// How long the peak of tarpc is measured, for the default rate.
 const PEAK_SECONDS: f64 = 1.0;
 
@@ -34,8 +37,11 @@ pub(crate) struct Open {
     /// The stacks, separated by commas.
     #[arg(long, value_delimiter = ',', default_values_t = [Stack::Ours, Stack::OursFull, Stack::Tarpc])]
     stacks: Vec<Stack>,
-    /// How long each is measured.
-    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    /// How often each is measured, in turn.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// How long each measurement takes.
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
 }
 
@@ -50,12 +56,17 @@ impl Open {
             None => half_of_tarpc()?,
         };
         let mut measured = Vec::new();
-        for stack in &self.stacks {
-            eprintln!("{stack}, {rate} calls/s");
-            let server = Server::start(*stack)?;
-            measured.push((*stack, server.load(Cell::SMALL, self.seconds, Some(rate))?));
+        let mut stacks = self.stacks.clone();
+        for round in 1..=self.rounds {
+            eprintln!("{rate} calls/s, round {round} of {}", self.rounds);
+            for stack in &stacks {
+                let server = Server::start(*stack)?;
+                measured.push((*stack, server.load(Cell::SMALL, self.seconds, Some(rate))?));
+            }
+            // Whoever is first is somebody else in the next round.
+            stacks.rotate_left(1);
         }
-        print!("{}", report::open(rate, &measured));
+        print!("{}", report::open(rate, &self.stacks, &measured));
         Ok(())
     }
 }
@@ -80,26 +91,32 @@ pub(crate) fn open<C: Client>(load: &Load, rate: u32) -> anyhow::Result<Measured
     let latencies = Latencies::new(window);
     let (sender, failures) = mpsc::channel();
     let (mut made, mut before) = (0, Usage::now()?);
-    for number in 0_u64.. {
-        let due = begun + Duration::from_secs_f64(number as f64 / f64::from(rate));
-        if due >= window.end {
-            break;
-        }
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        let counts = due >= window.start;
-        if counts && made == 0 {
+    let due = (0_u64..).map(|number| begun + Duration::from_secs_f64(number as f64 / f64::from(rate)));
+    let mut due = due.take_while(|due| *due < window.end).peekable();
+    while let Some(first) = due.peek() {
+        let together = *first + TOGETHER;
+        thread::sleep(together.saturating_duration_since(Instant::now()));
+        let calls: Vec<_> = std::iter::from_fn(|| due.next_if(|due| *due < together)).collect();
+        let counting = calls.iter().filter(|due| **due >= window.start).count() as u64;
+        if counting > 0 && made == 0 {
             before = Usage::now()?;
         }
-        made += u64::from(counts);
-        let (mut client, payload) = (client.clone(), payload.clone());
+        made += counting;
+        let (client, payload) = (client.clone(), payload.clone());
         let (latencies, sender) = (Arc::clone(&latencies), sender.clone());
         runtime.spawn(async move {
-            let answered = client.echo(payload.clone()).await.and_then(|answer| payload::check(&payload, &answer));
-            match answered {
-                Ok(()) if counts => latencies.add(&[due.elapsed()], 1),
-                Ok(()) => latencies.add(&[], 1),
-                // The first one ends the process; nobody asks for a second.
-                Err(error) => drop(sender.send(error)),
+            for due in calls {
+                let (mut client, payload) = (client.clone(), payload.clone());
+                let (latencies, sender) = (Arc::clone(&latencies), sender.clone());
+                tokio::spawn(async move {
+                    let answer = client.echo(payload.clone()).await;
+                    match answer.and_then(|answer| payload::check(&payload, &answer)) {
+                        Ok(()) if due >= window.start => latencies.add(&[due.elapsed()], 1),
+                        Ok(()) => latencies.add(&[], 1),
+                        // The first one ends the process; nobody asks for a second.
+                        Err(error) => drop(sender.send(error)),
+                    }
+                });
             }
         });
     }

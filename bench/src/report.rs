@@ -40,7 +40,7 @@ fn row(table: &mut String, cell: Cell, stack: Stack, rounds: &[&Sample]) {
     let all = |value: fn(&Sample) -> f64| rounds.iter().map(|sample| value(sample)).collect::<Vec<_>>();
     let of = |value| median(all(value));
     let rates = all(|it| it.client.per_second);
-    let (min, max) = rates.iter().fold((f64::MAX, 0.0_f64), |(min, max), rate| (min.min(*rate), max.max(*rate)));
+    let (min, max) = range(&rates);
     let cells = [
         cell.to_string(),
         stack.to_string(),
@@ -96,25 +96,28 @@ pub(crate) fn ratios(samples: &[Sample]) -> Ratios {
 }
 
 const OPEN_HEAD: &str = "\
-| stack | calls/s | answered | unanswered | p50 us | p99 us | p99.9 us | max us | CPU us client |
+| stack | calls/s | unanswered | p50 us | p99 us | p99.9 us | min..max | max us | CPU us client |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
-/// A row for each stack that was called at this rate, in Markdown.
-pub(crate) fn open(rate: u32, measured: &[(Stack, Measured)]) -> String {
+/// A row for each stack that was called at this rate, in Markdown: medians of the rounds, and between what the p99.9 were.
+pub(crate) fn open(rate: u32, stacks: &[Stack], measured: &[(Stack, Measured)]) -> String {
     let mut table = OPEN_HEAD.to_owned();
-    for (stack, measured) in measured {
-        let latency = &measured.latency;
+    for stack in stacks {
+        let rounds: Vec<_> = measured.iter().filter(|(it, _)| it == stack).map(|(_, measured)| measured).collect();
+        let all = |value: fn(&Measured) -> f64| rounds.iter().map(|it| value(it)).collect::<Vec<_>>();
+        let tails = all(|it| it.latency.p999_us);
+        let (min, max) = range(&tails);
         let cells = [
             stack.to_string(),
             rate.to_string(),
-            latency.calls.to_string(),
-            measured.unanswered.to_string(),
-            format!("{:.1}", latency.p50_us),
-            format!("{:.1}", latency.p99_us),
-            format!("{:.1}", latency.p999_us),
-            format!("{:.1}", latency.max_us),
-            format!("{:.2}", measured.usage.cpu_us as f64 / latency.calls.max(1) as f64),
+            rounds.iter().map(|it| it.unanswered).sum::<u64>().to_string(),
+            format!("{:.1}", median(all(|it| it.latency.p50_us))),
+            format!("{:.1}", median(all(|it| it.latency.p99_us))),
+            format!("{:.1}", median(tails)),
+            format!("{min:.0}..{max:.0}"),
+            format!("{:.1}", median(all(|it| it.latency.max_us))),
+            format!("{:.2}", median(all(|it| it.usage.cpu_us as f64 / it.latency.calls.max(1) as f64))),
         ];
         push(&mut table, &cells);
     }
@@ -127,6 +130,10 @@ fn push(table: &mut String, cells: &[String]) {
 
 fn rounded(ratio: f64) -> f64 {
     (ratio * 100.0).round() / 100.0
+}
+
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::MAX, 0.0), |(min, max), value| (min.min(*value), max.max(*value)))
 }
 
 /// The middle one, or what lies between the middle two.
