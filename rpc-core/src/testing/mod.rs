@@ -15,6 +15,7 @@ mod late;
 mod leaving;
 mod liveness;
 mod load;
+mod piling;
 mod preparing;
 pub(crate) mod probe;
 mod registering;

@@ -32,6 +32,9 @@ const OPEN: u8 = 0;
 const LEAVING: u8 = 1;
 const CLOSED: u8 = 2;
 
+/// After so many bytes were read, callers have their turn: answers that are not taken pile up, and leave the cache before they are.
+const READ_IN_A_ROW: usize = 256 * 1024;
+
 /// A connection that is open, or was.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -263,6 +266,7 @@ impl Shared {
 
     async fn read(&self, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> LostCause {
         let mut batch = Batch::default();
+        let mut in_a_row = 0;
         loop {
             let taken = loop {
                 match decoder.decode(&mut buffer) {
@@ -280,9 +284,16 @@ impl Shared {
             if let Err(cause) = taken {
                 return cause;
             }
+            if in_a_row >= READ_IN_A_ROW {
+                in_a_row = 0;
+                tokio::task::yield_now().await;
+            }
             match read(&mut reader, &mut buffer, decoder.missing()).await {
                 Ok(0) => return LostCause::Closed,
-                Ok(_) => self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed),
+                Ok(length) => {
+                    in_a_row += length;
+                    self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed);
+                }
                 Err(error) => return LostCause::Io(error),
             }
         }
