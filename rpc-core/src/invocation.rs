@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::Codec;
 use crate::body::Body;
 use crate::context::Metadata;
+use crate::error::Executed;
 use crate::lock::lock;
 use crate::method::{Method, ServiceDescriptor};
 use crate::options::LONGEST_TIMEOUT;
@@ -39,6 +40,10 @@ pub struct Invocation {
 pub(crate) struct Progress {
     /// Runs that were begun; one that the channel makes itself counts once it has failed.
     pub(crate) runs: u32,
+    /// Runs of a strategy that have begun and not ended.
+    pub(crate) under_way: usize,
+    /// Whether the method may have run, by the runs that ended.
+    pub(crate) feared: Option<Executed>,
     /// The instances that were sent the request by runs before; none once all were.
     pub(crate) tried: Tried,
     /// What happened so far; successes only when somebody observes the call.
@@ -110,7 +115,8 @@ impl Invocation {
         metadata.truncate(self.own_metadata);
         Self {
             codec: self.codec,
-            body: self.body.clone(),
+            // In one piece, which is ours: what is to wait must not keep a buffer of the caller's.
+            body: self.body.clone().into_bytes().into(),
             key: self.key.clone(),
             own_metadata: self.own_metadata,
             metadata,

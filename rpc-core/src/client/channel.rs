@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::context;
 use crate::discovery::Directory;
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::{Acts, Kind, Next, Reply};
+use crate::fault::{Acts, Kind, Reply};
 use crate::invocation::Invocation;
 use crate::lock::lock;
 use crate::method::{ServiceDescriptor, Signature};
@@ -216,7 +216,7 @@ impl Core {
         let policy = self.policies.of(call.ordinal);
         let result = match (self.refuse(call), policy.acts) {
             (Some(error), _) => Err(error),
-            (None, Acts::Always) => policy.fault.call(call, Next::new(self)).await,
+            (None, Acts::Always) => self.carry_out(&*policy.fault, call).await,
             (None, acts) => match self.run_once(call, None, Maker::Channel).await {
                 Err(error) if acts == Acts::OnFailure => self.recover(&*policy.fault, call, error).await,
                 result => result,

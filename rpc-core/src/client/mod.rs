@@ -12,10 +12,10 @@ mod fallback;
 mod maker;
 mod policies;
 mod pool;
-mod recover;
 mod route;
 mod run;
 mod snapshot;
+mod strategy;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::attempt::Failure;
@@ -10,9 +10,8 @@ use super::channel::Core;
 use super::maker::Maker;
 use super::route::{Cause, Link, Way};
 use super::snapshot::Snapshot;
-use crate::BoxFuture;
 use crate::error::{Code, Executed, RpcError};
-use crate::fault::{Reply, Run};
+use crate::fault::Reply;
 use crate::invocation::{Invocation, Tried};
 use crate::loadbalancer::{PickContext, Picker};
 use crate::lock::lock;
@@ -43,16 +42,6 @@ impl Passed {
 
     fn may_take(&self, link: &Link, call: &Invocation) -> bool {
         self.is_new(link) && link.way(call.ordinal).is_some()
-    }
-}
-
-impl Run for Core {
-    fn run<'a>(&'a self, call: &'a Invocation, within: Option<Duration>) -> BoxFuture<'a, Result<Reply, RpcError>> {
-        Box::pin(self.run_once(call, within, Maker::Strategy))
-    }
-
-    fn downgrade(&self) -> Weak<dyn Run> {
-        self.this.clone()
     }
 }
 

@@ -25,9 +25,6 @@ const FIRST_SKIPPED_KIND: u8 = 0x80;
 /// Room that a reader makes ahead of the bytes of a frame, at most: memory follows what arrives, not what is claimed.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// A long frame that was read into more memory than this leaves it to itself: whoever keeps a part of a frame keeps what is read there.
-const SHARED_MEMORY: usize = 256 * 1024;
-
 /// What a frame is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -149,7 +146,7 @@ pub(crate) struct FrameDecoder {
     max_frame: u32,
     /// What is left of a frame of a later kind.
     skip: usize,
-    /// What is missing of the frame that has begun.
+    /// See [`missing`](Self::missing).
     missing: usize,
 }
 
@@ -166,7 +163,8 @@ impl FrameDecoder {
         Self { max_frame, skip: 0, missing: 0 }
     }
 
-    /// How many bytes are missing of the frame that has begun; 0 if its length is not known yet.
+    /// How many bytes are missing of the long frame that has begun; 0 if none has. Parts of long payloads are kept as they are, so nothing
+    /// should be read behind one into its memory.
     pub(crate) const fn missing(&self) -> usize {
         self.missing
     }
@@ -229,17 +227,14 @@ impl Decoder for FrameDecoder {
                 None => return Ok(None),
                 Some(Announced::Later(length)) => self.skip = HEADER + length,
                 Some(Announced::Frame(header, length)) => {
-                    self.missing = (HEADER + length).saturating_sub(src.len());
-                    if self.missing > 0 {
-                        src.reserve(self.missing.min(READ_AHEAD.max(src.len())));
+                    let missing = (HEADER + length).saturating_sub(src.len());
+                    if missing > 0 {
+                        src.reserve(missing.min(READ_AHEAD.max(src.len())));
+                        self.missing = if length < SHARED_FROM { 0 } else { missing };
                         return Ok(None);
                     }
                     src.advance(HEADER);
                     let payload = src.split_to(length).freeze();
-                    // Short ones are copied by whoever keeps them.
-                    if length >= SHARED_FROM && length + src.capacity() > SHARED_MEMORY {
-                        *src = BytesMut::from(&src[..]);
-                    }
                     return Ok(Some(Frame { header, payload }));
                 }
             }
@@ -378,15 +373,23 @@ mod tests {
     }
 
     #[test]
-    fn a_long_frame_in_much_memory_shares_it_with_no_other() {
+    fn tells_what_is_missing_of_a_long_frame() {
         let frame =
             |length: usize| [&Header::plain(Kind::Request, 0).to_bytes(length as u32)[..], &vec![7; length]].concat();
-        let (large, next) = (frame(SHARED_MEMORY), frame(10));
-        let mut buffer = BytesMut::from(&[&large[..], &next].concat()[..]);
-        let mut decoder = FrameDecoder::new(u32::MAX);
-        let read = decoder.decode(&mut buffer).unwrap().unwrap();
-        assert!(read.payload.is_unique());
-        assert_eq!(buffer, next);
+        for (length, missing) in [(SHARED_FROM - 1, 0), (SHARED_FROM, 3), (1_000_000, 3)] {
+            let mut decoder = FrameDecoder::new(u32::MAX);
+            let frame = frame(length);
+            let (begun, rest) = frame.split_at(frame.len() - 3);
+            let mut buffer = BytesMut::from(&begun[..HEADER - 1]);
+            assert!(decoder.decode(&mut buffer).unwrap().is_none());
+            assert_eq!(decoder.missing(), 0);
+            buffer.extend_from_slice(&begun[HEADER - 1..]);
+            assert!(decoder.decode(&mut buffer).unwrap().is_none());
+            assert_eq!(decoder.missing(), missing);
+            buffer.extend_from_slice(rest);
+            assert_eq!(decoder.decode(&mut buffer).unwrap().unwrap().payload.len(), length);
+            assert_eq!(decoder.missing(), 0);
+        }
     }
 
     #[test]

@@ -5,19 +5,22 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
-use super::Network;
 use super::fake::Fake;
 use super::probe::{Counting, Probe, ProbeStub};
+use super::{Network, assert_took};
 use crate::fault::{Acts, FaultStrategy, Next, Reply};
 use crate::lock::lock;
 use crate::protocol::frame::{Header, Kind};
 use crate::protocol::message::STATUS;
-use crate::{BoxError, BoxFuture, CallReport, Code, Invocation, PluginConfig, RpcError, Server, Settings, register};
+use crate::{
+    BoxError, BoxFuture, CallReport, Code, Executed, Invocation, PluginConfig, RpcError, Server, Settings, register,
+};
 
 const BROKEN: &str = "10.0.0.1:1";
 const SILENT: &str = "10.0.0.2:1";
+const NOBODY: &str = "10.0.0.4:1";
 const ALIVE: &str = "10.0.0.3:1";
 const LIMIT: Duration = Duration::from_millis(100);
 
@@ -39,6 +42,16 @@ enum When {
     Always,
     OnFailure,
     Never,
+}
+
+impl When {
+    fn acts(self) -> Acts {
+        match self {
+            Self::Always => Acts::Always,
+            Self::OnFailure => Acts::OnFailure,
+            Self::Never => Acts::Never,
+        }
+    }
 }
 
 impl Thrice {
@@ -66,11 +79,7 @@ impl FaultStrategy for Thrice {
     }
 
     fn acts(&self) -> Acts {
-        match self.acts {
-            When::Always => Acts::Always,
-            When::OnFailure => Acts::OnFailure,
-            When::Never => Acts::Never,
-        }
+        self.acts.acts()
     }
 }
 
@@ -186,8 +195,73 @@ async fn a_run_that_the_strategy_drops_counts_and_the_next_goes_elsewhere() {
 #[tokio::test(start_paused = true)]
 async fn a_first_run_that_finds_no_instance_is_one_too() {
     let scene = Scene::new("nobody").await;
-    let probe = scene.stub(&["10.0.0.4:1"], "OnFailure", false);
+    let probe = scene.stub(&[NOBODY], "OnFailure", false);
     probe.echo("hello".into()).await.unwrap_err();
     assert_eq!(scene.seen().concat().len(), 3);
     assert_eq!(scene.steps().iter().map(|(run, ..)| *run).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+/// Does not look at the time: what it does after a run, for longer than any test takes.
+#[derive(Debug, Deserialize)]
+struct Heedless {
+    acts: When,
+    /// Whether it tries on at once instead of sleeping.
+    insists: bool,
+}
+
+impl FaultStrategy for Heedless {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        Box::pin(async move {
+            loop {
+                if let Ok(reply) = next.run(call).await {
+                    return Ok(reply);
+                }
+                if !self.insists {
+                    tokio::time::sleep(LIMIT * 1_000).await;
+                }
+            }
+        })
+    }
+
+    fn acts(&self) -> Acts {
+        self.acts.acts()
+    }
+}
+
+register!(dyn FaultStrategy, "heedless", |settings: &Settings| {
+    Ok::<_, BoxError>(Arc::new(settings.parse::<Heedless>()?))
+});
+
+/// The error of a call that a heedless strategy carries out, at this instance.
+async fn heedless(instance: &str, acts: &str, insists: bool) -> RpcError {
+    let scene = Scene::new("heedless").await;
+    let fault = PluginConfig::new("heedless").with("acts", acts).with("insists", insists);
+    let client = scene.network.client(instance).fault(fault).timeout(LIMIT).build().unwrap();
+    let probe: ProbeStub = client.stub().unwrap();
+    let error = probe.echo("hello".into()).await.unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded, "{error}");
+    error
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_ends_at_its_deadline_whatever_its_strategy_does() {
+    for (instance, executed) in [(NOBODY, Executed::No), (BROKEN, Executed::Maybe), (SILENT, Executed::Maybe)] {
+        for acts in ["Always", "OnFailure"] {
+            let started = Instant::now();
+            let error = heedless(instance, acts, false).await;
+            assert_took(started, LIMIT);
+            assert_eq!(error.executed(), executed, "{acts}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_strategy_that_tries_on_without_a_pause_ends_with_the_deadline_too() {
+    for acts in ["Always", "OnFailure"] {
+        let started = Instant::now();
+        heedless(NOBODY, acts, true).await;
+        let took = started.elapsed();
+        println!("{acts}: {took:?}");
+        assert!((LIMIT..LIMIT * 10).contains(&took), "{took:?}");
+    }
 }

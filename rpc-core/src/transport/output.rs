@@ -172,7 +172,7 @@ impl Output {
     /// Lets tasks push before the queue is written: whoever woke the flusher may have been the first of many.
     async fn gather(&self, expected: &impl Fn() -> usize) {
         // Not tokio's clock: that one stands still where tests pause it.
-        let (begun, mut before) = (std::time::Instant::now(), usize::MAX);
+        let (begun, mut before) = (std::time::Instant::now(), expected());
         loop {
             // All that are ready run.
             tokio::task::yield_now().await;

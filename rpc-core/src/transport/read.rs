@@ -24,10 +24,10 @@ thread_local! {
 /// Appends what one read brings to `buffer`; 0 if the stream has ended. Cancel safe.
 ///
 /// A connection may wait long for its next bytes, and there are many of them: so what waits holds no room. The bytes are read into the
-/// thread's buffer and copied. Only what is `missing` of a long frame is read where it belongs, and nothing behind it: the frame may be kept,
-/// and its memory with it.
+/// thread's buffer and copied. Only what is `missing` of a long frame is read where it belongs, and nothing behind it: parts of the frame may
+/// be kept, and its memory with them.
 pub(crate) async fn read(reader: &mut Reader, buffer: &mut BytesMut, missing: usize) -> io::Result<usize> {
-    if missing >= READ {
+    if missing > 0 {
         return reader.read_buf(&mut buffer.limit(missing)).await;
     }
     if buffer.is_empty() && buffer.capacity() > KEPT_BUFFER {

@@ -113,7 +113,7 @@ fn bincode<T: DeserializeOwned + 'static>(input: &mut Guard<'_>, body: &Bytes) -
     }
 }
 
-/// A part of the body, without a copy unless it is short. Whoever keeps what is not copied keeps the whole body: so at most twice what he asked for.
+/// A part of the body, without a copy unless it is short. Whoever keeps what is not copied keeps the whole body, so it must be half of that.
 fn part(part: &[u8], body: &Bytes) -> Bytes {
     if part.len() >= SHARED_FROM && part.len() >= body.len() / 2 {
         body.slice_ref(part)
