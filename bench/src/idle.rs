@@ -5,23 +5,31 @@ use bytes::Bytes;
 use clap::Args;
 
 use crate::child::Server;
+use crate::files;
 use crate::load::connect;
-use crate::stack::{Client, Stack, ours, runtime, tarpc, tonic, volo};
+use crate::stack::{Client, Stack, only, ours, runtime, tarpc, tonic, volo};
 use crate::usage::Usage;
 
 /// What is measured of connections that wait.
 #[derive(Debug, Args)]
 pub(crate) struct Idle {
     /// The stack.
+    #[arg(value_parser = only(is_measured))]
     stack: Stack,
     /// How many clients connect, each by a connection of its own, and make one call.
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
 }
 
+/// Whether it has clients that wait.
+fn is_measured(stack: Stack) -> bool {
+    !matches!(stack, Stack::OursFull | Stack::Raw | Stack::PingPong)
+}
+
 impl Idle {
     /// Measures and reports.
     pub(crate) fn main(&self) -> anyhow::Result<()> {
+        files::allow(self.connections)?;
         let mut server = Server::start(self.stack)?;
         match self.stack {
             Stack::Ours => self.measure::<ours::Fixed>(&mut server),

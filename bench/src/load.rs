@@ -48,7 +48,7 @@ pub(crate) fn seconds(text: &str) -> anyhow::Result<f64> {
 }
 
 /// What a load generator measured.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Measured {
     pub(crate) per_second: f64,

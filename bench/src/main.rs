@@ -9,6 +9,7 @@
 
 mod cell;
 mod child;
+mod files;
 mod idle;
 mod load;
 mod open;
@@ -45,19 +46,47 @@ enum Command {
     Load(load::Load),
 }
 
+impl Command {
+    fn main(self) -> anyhow::Result<()> {
+        // What is wrong with it is told before anything is measured, and by the process that was called.
+        stack::workers()?;
+        match self {
+            Self::Run(run) => run.main(),
+            Self::Open(open) => open.main(),
+            Self::Idle(idle) => idle.main(),
+            Self::Serve(serve) => serve.main(),
+            Self::Load(load) => load.main(),
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::Run(run) => run.main(),
-        Command::Open(open) => open.main(),
-        Command::Idle(idle) => idle.main(),
-        Command::Serve(serve) => serve.main(),
-        Command::Load(load) => load.main(),
-    };
-    match result {
+    match Arguments::parse().command.main() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn stacks_that_a_command_does_not_measure_are_not_offered() {
+        parse("rpc-bench idle voloThrift").map(drop).unwrap();
+        parse("rpc-bench open --stacks oursFull,tonic").map(drop).unwrap();
+        for line in ["rpc-bench idle oursFull", "rpc-bench idle raw", "rpc-bench open --stacks ours,pingPong"] {
+            let error = parse(line).map(drop).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidValue, "{line}");
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::load::{Load, Measured, WARM_UP, connect, seconds, wait};
 use crate::payload;
 use crate::recorder::{Latencies, Window};
 use crate::report;
-use crate::stack::{Client, Stack, runtime};
+use crate::stack::{Client, Stack, only, runtime};
 use crate::usage::Usage;
 
 /// How long calls may take to be answered when no more are made; those that take longer are reported as unanswered.
@@ -35,7 +35,8 @@ pub(crate) struct Open {
     #[arg(long, value_name = "PER_S", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rate: Option<u32>,
     /// The stacks, separated by commas.
-    #[arg(long, value_delimiter = ',', default_values_t = [Stack::Ours, Stack::OursFull, Stack::Tarpc])]
+    #[arg(long, value_delimiter = ',', value_parser = only(Stack::has_calls))]
+    #[arg(default_values_t = [Stack::Ours, Stack::OursFull, Stack::Tarpc])]
     stacks: Vec<Stack>,
     /// How often each is measured, in turn.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
@@ -48,9 +49,6 @@ pub(crate) struct Open {
 impl Open {
     /// Measures and reports.
     pub(crate) fn main(&self) -> anyhow::Result<()> {
-        for stack in &self.stacks {
-            ensure!(stack.has_calls(), "{stack} has no single calls, and cannot be called at a rate");
-        }
         let rate = match self.rate {
             Some(rate) => rate,
             None => half_of_tarpc()?,
@@ -61,7 +59,9 @@ impl Open {
             eprintln!("{rate} calls/s, round {round} of {}", self.rounds);
             for stack in &stacks {
                 let server = Server::start(*stack)?;
-                measured.push((*stack, server.load(Cell::SMALL, self.seconds, Some(rate))?));
+                let load = server.load(Cell::SMALL, self.seconds, Some(rate))?;
+                ensure_answered(*stack, rate, &load)?;
+                measured.push((*stack, load));
             }
             // Whoever is first is somebody else in the next round.
             stacks.rotate_left(1);
@@ -69,6 +69,16 @@ impl Open {
         print!("{}", report::open(rate, &self.stacks, &measured));
         Ok(())
     }
+}
+
+/// Where nothing was answered, there are no latencies to report.
+fn ensure_answered(stack: Stack, rate: u32, measured: &Measured) -> anyhow::Result<()> {
+    ensure!(
+        measured.latency.calls > 0,
+        "{stack} answered none of {} calls at {rate} calls/s; give another `--rate` or more `--seconds`",
+        measured.unanswered
+    );
+    Ok(())
 }
 
 fn half_of_tarpc() -> anyhow::Result<u32> {
@@ -128,4 +138,18 @@ pub(crate) fn open<C: Client>(load: &Load, rate: u32) -> anyhow::Result<Measured
     runtime.shutdown_background();
     let per_second = latency.calls as f64 / load.seconds;
     Ok(Measured { per_second, unanswered: made - latency.calls, latency, usage })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_that_answers_nothing_is_named_with_the_rate() {
+        let mut measured = Measured { unanswered: 7, ..Measured::default() };
+        let error = ensure_answered(Stack::Ours, 9_000, &measured).unwrap_err().to_string();
+        assert!(error.starts_with("ours answered none of 7 calls at 9000 calls/s; "), "{error}");
+        measured.latency.calls = 1;
+        ensure_answered(Stack::Ours, 9_000, &measured).unwrap();
+    }
 }

@@ -69,7 +69,7 @@ impl Latencies {
 }
 
 /// How many calls there were, and how long they took.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Summary {
     /// Calls that count.

@@ -96,11 +96,12 @@ pub(crate) fn ratios(samples: &[Sample]) -> Ratios {
 }
 
 const OPEN_HEAD: &str = "\
-| stack | calls/s | unanswered | p50 us | p99 us | p99.9 us | min..max | max us | CPU us client |
+| stack | calls/s | unanswered | p50 us | p99 us | p99.9 us | p99.9 min..max | max us | CPU us client |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
-/// A row for each stack that was called at this rate, in Markdown: medians of the rounds, and between what the p99.9 were.
+/// A row for each stack that was called at this rate, in Markdown: medians of the rounds, between what the p99.9 were, the largest maximum
+/// and all that were not answered.
 pub(crate) fn open(rate: u32, stacks: &[Stack], measured: &[(Stack, Measured)]) -> String {
     let mut table = OPEN_HEAD.to_owned();
     for stack in stacks {
@@ -116,8 +117,8 @@ pub(crate) fn open(rate: u32, stacks: &[Stack], measured: &[(Stack, Measured)]) 
             format!("{:.1}", median(all(|it| it.latency.p99_us))),
             format!("{:.1}", median(tails)),
             format!("{min:.0}..{max:.0}"),
-            format!("{:.1}", median(all(|it| it.latency.max_us))),
-            format!("{:.2}", median(all(|it| it.usage.cpu_us as f64 / it.latency.calls.max(1) as f64))),
+            format!("{:.1}", range(&all(|it| it.latency.max_us)).1),
+            format!("{:.2}", median(all(|it| it.usage.cpu_us as f64 / it.latency.calls as f64))),
         ];
         push(&mut table, &cells);
     }
@@ -146,10 +147,21 @@ fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::Summary;
 
     #[test]
     fn the_median_is_in_the_middle() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn the_maximum_of_an_open_loop_is_that_of_all_rounds() {
+        let rounds = [(10.0, 90.0), (30.0, 40.0), (20.0, 50.0)].map(|(p999_us, max_us)| {
+            let latency = Summary { calls: 1, p999_us, max_us, ..Summary::default() };
+            (Stack::Ours, Measured { unanswered: 1, latency, ..Measured::default() })
+        });
+        let table = open(7, &[Stack::Ours], &rounds);
+        assert!(table.ends_with("\n| ours | 7 | 3 | 0.0 | 0.0 | 20.0 | 10..30 | 90.0 | 0.00 |\n"), "{table}");
     }
 }

@@ -1,10 +1,11 @@
 //! What is measured, in which order: in each round all stacks of a cell one after the other, so that a busy minute of the machine hits
 //! all of them, and a ratio within a round means more than either number.
 
-use std::fs;
+use std::fs::File;
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum as _};
 use serde::Serialize;
 
@@ -64,14 +65,21 @@ impl Run {
             self.stacks = vec![Stack::Ours, Stack::OursFull, Stack::Raw, Stack::Tarpc];
             (self.rounds, self.seconds) = (3, 0.6);
         }
+        ensure_any(&self.cells, &self.stacks)?;
+        // What cannot be written is known before minutes of measuring.
+        let json = self.json.as_deref().map(|path| {
+            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()));
+            file.map(|file| (path, file))
+        });
+        let json = json.transpose()?;
         let samples = self.measure()?;
         let ratios = report::ratios(&samples);
-        if let Some(file) = &self.json {
+        println!("{}\n{}", report::table(&samples), serde_json::to_string(&ratios)?);
+        if let Some((path, mut file)) = json {
             let everything = Everything { seconds: self.seconds, ratios: &ratios, samples: &samples };
             let text = serde_json::to_string_pretty(&everything)?;
-            fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+            file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        println!("{}\n{}", report::table(&samples), serde_json::to_string(&ratios)?);
         Ok(())
     }
 
@@ -94,6 +102,19 @@ impl Run {
     }
 }
 
+/// There is something to measure.
+fn ensure_any(cells: &[Cell], stacks: &[Stack]) -> anyhow::Result<()> {
+    let list = |names: Vec<String>| names.join(", ");
+    ensure!(
+        cells.iter().any(|cell| stacks.iter().any(|stack| stack.takes(*cell))),
+        "no stack of `{}` takes any cell of `{}`; {} takes one call in flight alone",
+        list(stacks.iter().map(Stack::to_string).collect()),
+        list(cells.iter().map(Cell::to_string).collect()),
+        Stack::PingPong
+    );
+    Ok(())
+}
+
 /// Processes are new for each, so that their peaks are those of this cell.
 fn sample(cell: Cell, stack: Stack, round: u32, seconds: f64) -> anyhow::Result<Sample> {
     let mut server = Server::start(stack)?;
@@ -101,4 +122,18 @@ fn sample(cell: Cell, stack: Stack, round: u32, seconds: f64) -> anyhow::Result<
     let client = server.load(cell, seconds, None)?;
     let server = server.usage()?.since(before);
     Ok(Sample { cell, stack, round, client, server })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_no_stack_takes_are_refused() {
+        let cells = [Cell::SMALL, Cell::ALL[2]];
+        let error = ensure_any(&cells, &[Stack::PingPong]).unwrap_err().to_string();
+        assert!(error.starts_with("no stack of `pingPong` takes any cell of `16 B 64x1, 16 B 512x4`; "), "{error}");
+        ensure_any(&cells, &[Stack::PingPong, Stack::Raw]).unwrap();
+        ensure_any(&Cell::ALL, &[Stack::PingPong]).unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use nix::sys::time::TimeValLike as _;
 use serde::{Deserialize, Serialize};
 
 /// What this process has used, all threads together.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Usage {
     /// CPU time in microseconds, the kernel's included.

@@ -11,11 +11,12 @@ pub(crate) mod volo;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
@@ -27,7 +28,9 @@ use crate::open;
 const LISTEN: &str = "127.0.0.1:0";
 
 /// Threads of each process that run tasks.
-const DEFAULT_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
+const DEFAULT_WORKERS: usize = 2;
+/// How many there may be; tokio gives up where the system has no thread left.
+const POSSIBLE_WORKERS: RangeInclusive<usize> = 1..=1_024;
 /// The variable of the environment that says otherwise; the processes of servers and load inherit it.
 const WORKERS: &str = "RPC_BENCH_WORKERS";
 
@@ -116,13 +119,40 @@ impl fmt::Display for Stack {
     }
 }
 
+/// Reads a stack for which this holds; others are not offered.
+pub(crate) fn only(holds: fn(Stack) -> bool) -> impl TypedValueParser<Value = Stack> {
+    let stacks = Stack::value_variants().iter().filter(move |stack| holds(**stack));
+    PossibleValuesParser::new(stacks.filter_map(Stack::to_possible_value))
+        .map(|name| Stack::from_str(&name, false).expect("it is one of those offered"))
+}
+
+/// How many threads run tasks in each process.
+pub(crate) fn workers() -> anyhow::Result<usize> {
+    std::env::var_os(WORKERS).map_or(Ok(DEFAULT_WORKERS), |text| workers_of(&text.to_string_lossy()))
+}
+
+fn workers_of(text: &str) -> anyhow::Result<usize> {
+    let workers = text.parse().ok().filter(|workers| POSSIBLE_WORKERS.contains(workers));
+    let (least, most) = POSSIBLE_WORKERS.into_inner();
+    workers.with_context(|| format!("`{WORKERS}` is `{text}`; set it to {least} to {most} threads"))
+}
+
 /// The runtime that all stacks get, on both sides.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
-    let workers = match std::env::var(WORKERS) {
-        Ok(workers) => workers
-            .parse::<NonZeroUsize>()
-            .with_context(|| format!("`{WORKERS}` is `{workers}`, which is no number of threads"))?,
-        Err(_) => DEFAULT_WORKERS,
-    };
-    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(workers.get()).enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(workers()?).enable_all().build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_1_to_1024_workers() {
+        assert_eq!(["1", "1024"].map(|text| workers_of(text).unwrap()), [1, 1_024]);
+        for text in ["", "0", "1025", "-1", "two"] {
+            let error = workers_of(text).unwrap_err().to_string();
+            let expected = format!("`RPC_BENCH_WORKERS` is `{text}`; set it to 1 to 1024 threads");
+            assert_eq!(error, expected);
+        }
+    }
 }
