@@ -37,7 +37,7 @@ use crate::{BoxFuture, Codec};
 /// ```
 pub trait FaultStrategy: Debug + Send + Sync + 'static {
     /// Carries the call out: [`next.run(call)`](Next::run) makes one run, as often as the strategy wishes. Which calls come here is said by
-    /// [`acts`](Self::acts).
+    /// [`acts`](Self::acts). Soon after the call's deadline, when its runs have ended by it, the future is dropped.
     fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>>;
 
     /// When calls need this strategy; asked once, when a stub is made.
@@ -100,6 +100,7 @@ impl<'a> Next<'a> {
     /// # Errors
     ///
     /// When no instance could take the call, or the one that did gave no answer; [`RpcError::executed`] tells whether the method may have run.
+    /// [`Code::DeadlineExceeded`] at once after the call's deadline.
     pub fn run(&self, call: &'a Invocation) -> BoxFuture<'a, Result<Reply, RpcError>> {
         self.run.run(call, None)
     }

@@ -154,3 +154,21 @@ impl Invocation {
         self.deadline.saturating_duration_since(Instant::now())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::SHARED_FROM;
+
+    #[test]
+    fn a_call_that_is_made_again_keeps_no_buffer_of_the_callers() {
+        static SERVICE: ServiceDescriptor = ServiceDescriptor::new("s", &[]);
+        let whole = Bytes::from(vec![7; 10 * SHARED_FROM]);
+        let body = Body::new(Bytes::from_static(b"written"), Some(whole.slice(..SHARED_FROM)));
+        let call = Invocation { body, ..Invocation::new(&SERVICE, 0, Duration::from_secs(1)) };
+        let again = call.again();
+        assert_eq!(again.size(), call.size());
+        drop(call);
+        assert!(whole.is_unique());
+    }
+}

@@ -16,7 +16,8 @@ pub struct CallReport {
     pub method: &'static str,
     /// From the stub's call to its result.
     pub elapsed: Duration,
-    /// Every instance that the call came to, in order: those that were passed over, and those that were sent the request.
+    /// Every instance that the call came to, in order: those that were passed over, and those that were sent the request. What was under way
+    /// when a fault strategy dropped its run is not among them.
     pub steps: Vec<Step>,
     /// Why the call failed; `None` if it was answered, be it with the service's own error.
     pub error: Option<Code>,
