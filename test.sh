@@ -45,6 +45,8 @@ if ! command -v cargo >/dev/null; then
 fi
 
 step cargo fmt --all --check
+# A workspace of its own, whose peers are not built here.
+step cargo fmt --manifest-path bench/Cargo.toml --all --check
 step cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features --locked
 step cargo test --workspace --all-features --locked

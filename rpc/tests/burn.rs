@@ -107,6 +107,26 @@ async fn all_calls_of_a_burst_that_computes_are_answered_by_all_threads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_second_thread_takes_half_of_the_calls_of_one_connection() {
+    let mut times = Vec::new();
+    for threads in [1, 2] {
+        let (_server, stub) = apart(threads);
+        stub.burn(0).await.unwrap();
+        let (started, mut calls) = (Instant::now(), JoinSet::new());
+        for _ in 0..100 {
+            let stub = stub.clone();
+            calls.spawn(async move { stub.burn(5).await.unwrap() });
+        }
+        calls.join_all().await;
+        times.push(started.elapsed());
+    }
+    let ratio = times[0].as_secs_f64() / times[1].as_secs_f64();
+    println!("100 calls of 5 ms took one thread {:?} and two {:?}: {ratio:.2} times as fast", times[0], times[1]);
+    // 2 on a machine that does nothing else.
+    assert!(ratio > 1.3, "{ratio}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_burst_that_cannot_be_done_in_time_is_done_as_far_as_it_can_be() {
     let (_server, stub) = apart(2);
     stub.burn(0).await.unwrap();

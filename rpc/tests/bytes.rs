@@ -123,6 +123,9 @@ async fn shared_bytes_count_against_the_limits_of_both_sides() {
 
     let small = common::client(&[server.address()]).max_frame(limit).build().unwrap();
     let blobs: BlobsStub = small.stub().unwrap();
+    let error = blobs.alone(bytes(limit as usize)).await.unwrap_err();
+    assert!(error.message().contains("this client sends at most"), "{error}");
+    assert_eq!((error.code(), error.executed()), (Code::TooLarge, Executed::No));
     let error = blobs.make(limit as usize).await.unwrap_err();
     assert_eq!((error.code(), error.executed()), (Code::TooLarge, Executed::Yes));
     assert!(blobs.make(limit as usize - 5).await.unwrap() == vec![7; limit as usize - 5]);

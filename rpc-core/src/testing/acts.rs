@@ -18,6 +18,7 @@ use crate::{
     BoxError, BoxFuture, CallReport, Code, Executed, Invocation, PluginConfig, RpcError, Server, Settings, register,
 };
 
+const FULL_ONCE: &str = "10.0.0.0:1";
 const BROKEN: &str = "10.0.0.1:1";
 const SILENT: &str = "10.0.0.2:1";
 const NOBODY: &str = "10.0.0.4:1";
@@ -264,4 +265,21 @@ async fn a_strategy_that_tries_on_without_a_pause_ends_with_the_deadline_too() {
         println!("{acts}: {took:?}");
         assert!((LIMIT..LIMIT * 10).contains(&took), "{took:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_passed_the_call_on_may_be_asked_by_the_next_run() {
+    let scene = Scene::new("passed").await;
+    let mut clients = scene.network.listen(FULL_ONCE.parse().unwrap());
+    tokio::spawn(async move {
+        let mut full_once = Fake::server(&mut clients).await;
+        let header = Header { flags: STATUS, ..Header::plain(Kind::Response, full_once.request().await) };
+        full_once.send(header, b"\x04full").await;
+        let id = full_once.request().await;
+        full_once.answer(id, "not any more").await;
+    });
+    let probe = scene.stub(&[FULL_ONCE, BROKEN, ALIVE], "Always", false);
+    assert_eq!(probe.echo("hello".into()).await.unwrap(), "not any more");
+    let went: Vec<_> = scene.steps().into_iter().map(|(run, instance, _)| (run, instance)).collect();
+    assert_eq!(went, [(1, FULL_ONCE.to_owned()), (1, BROKEN.to_owned()), (2, FULL_ONCE.to_owned())]);
 }

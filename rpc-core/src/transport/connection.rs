@@ -32,8 +32,8 @@ const OPEN: u8 = 0;
 const LEAVING: u8 = 1;
 const CLOSED: u8 = 2;
 
-/// After so many bytes were read, callers have their turn: answers that are not taken pile up, and leave the cache before they are.
-const READ_IN_A_ROW: usize = 256 * 1024;
+/// After so many bytes, callers have their turn: answers that are not taken pile up, and leave the cache before they are.
+const READ_PER_TURN: usize = 256 * 1024;
 
 /// A connection that is open, or was.
 #[derive(Debug)]
@@ -267,7 +267,7 @@ impl Shared {
 
     async fn read(&self, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> LostCause {
         let mut batch = Batch::default();
-        let mut in_a_row = 0;
+        let mut in_turn = 0;
         loop {
             let taken = loop {
                 match decoder.decode(&mut buffer) {
@@ -285,14 +285,14 @@ impl Shared {
             if let Err(cause) = taken {
                 return cause;
             }
-            if in_a_row >= READ_IN_A_ROW {
-                in_a_row = 0;
+            if in_turn >= READ_PER_TURN {
+                in_turn = 0;
                 tokio::task::yield_now().await;
             }
             match read(&mut reader, &mut buffer, decoder.missing()).await {
                 Ok(0) => return LostCause::Closed,
                 Ok(length) => {
-                    in_a_row += length;
+                    in_turn += length;
                     self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed);
                 }
                 Err(error) => return LostCause::Io(error),

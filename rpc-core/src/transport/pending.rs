@@ -317,11 +317,32 @@ mod tests {
         complete(&pending, ids[1], "dropped");
         assert_eq!(pending.untaken(), 2);
         assert!(poll(&pending, ids[0]).is_ready());
+        assert_eq!((pending.untaken(), pending.len()), (1, 2));
         pending.remove(ids[1]);
         pending.remove(ids[2]);
         assert_eq!((pending.untaken(), pending.len()), (0, 1));
+        let late = insert(&pending, 0, now);
+        assert_eq!((pending.untaken(), pending.len()), (0, 2));
+        pending.sweep(now, &mut Vec::new(), &mut Vec::new());
+        assert_eq!((pending.untaken(), pending.len()), (1, 1));
+        pending.remove(late);
         pending.fail_all(0);
         assert_eq!((pending.untaken(), pending.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_call_is_not_alone_beside_an_answer_that_nobody_has_taken() {
+        let pending = Pending::default();
+        let is_alone =
+            || pending.insert(10, Waker::noop(), 0, Instant::now()).map(|inserted| (inserted.id, inserted.alone));
+        let (first, alone) = is_alone().unwrap();
+        assert!(alone);
+        complete(&pending, first, "untaken");
+        let (second, alone) = is_alone().unwrap();
+        assert!(!alone);
+        pending.remove(second);
+        assert!(poll(&pending, first).is_ready());
+        assert!(is_alone().unwrap().1);
     }
 
     #[test]

@@ -154,6 +154,53 @@ async fn shutdown_writes_everything_first() {
     assert_eq!(reader.await.unwrap(), 20 + 4 + 100_000);
 }
 
+#[test]
+fn long_pieces_are_queued_where_they_are_and_shorter_ones_copied() {
+    let (output, _far) = output(10);
+    let (long, shorter) = (Bytes::from(vec![7; SHARED_FROM]), Bytes::from(vec![8; SHARED_FROM - 1]));
+    push_pieces(&output, 1, &[long.clone(), shorter]);
+    let mut state = lock(&output.state);
+    let [Segment::Copied(_), Segment::Shared(shared), Segment::Copied(copied)] = state.queue.make_contiguous() else {
+        panic!("three segments")
+    };
+    assert_eq!((shared.as_ptr(), copied.len()), (long.as_ptr(), SHARED_FROM - 1));
+}
+
+#[tokio::test]
+async fn frames_of_tasks_that_are_ready_leave_with_the_one_that_woke_the_flusher() {
+    let (output, mut far) = output(1_000);
+    push(&output, 0, b"");
+    output.wake();
+    for id in 1..4 {
+        let output = Arc::clone(&output);
+        tokio::spawn(async move { push(&output, id, b"") });
+    }
+    let mut frames = [0; 1_000];
+    tokio::select! {
+        biased;
+        error = output.run(|| 0) => panic!("{error}"),
+        length = far.read(&mut frames) => assert_eq!(length.unwrap(), 4 * 24),
+    }
+}
+
+#[tokio::test]
+async fn the_flusher_waits_no_longer_once_there_is_work_for_the_peer() {
+    let (output, mut far) = output(20_000);
+    let asked = Cell::new(0);
+    push(&output, 0, &[7; GATHER_BELOW as usize]);
+    output.wake();
+    let expected = || {
+        asked.set(asked.get() + 1);
+        100 - asked.get()
+    };
+    let mut byte = [0];
+    tokio::select! {
+        error = output.run(expected) => panic!("{error}"),
+        read = far.read_exact(&mut byte) => assert_eq!(read.unwrap(), 1),
+    }
+    assert_eq!(asked.get(), 2);
+}
+
 /// How many frames leave together if `expected` are known to be pushed, one at each turn.
 async fn leave_together(expected: usize) -> usize {
     let (output, mut far) = output(1_000);
