@@ -135,7 +135,7 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
         biased;
         ended = this.sweep() => ended,
         ended = this.drain() => ended,
-        error = this.output.run(|| 0) => Ended::Io(error),
+        error = this.output.run() => Ended::Io(error),
         ended = this.read(reader, decoder, buffer) => ended,
     }
 }

@@ -241,8 +241,7 @@ impl Shared {
             // Reading last: a peer that never stops sending would else keep the others from their turn.
             biased;
             cause = self.sweep() => cause,
-            // Who has yet to take an answer was woken, and may call again.
-            error = self.output.run(|| self.pending.untaken()) => LostCause::Io(error),
+            error = self.output.run() => LostCause::Io(error),
             cause = self.read(reader, decoder, buffer) => cause,
         };
         guard.0.end(cause);

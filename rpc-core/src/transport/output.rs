@@ -7,7 +7,7 @@
 //!
 //! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The
 //! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready run, so
-//! that their frames share its system call, and waits a moment longer for those that are known to come. Who pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task
+//! that their frames share its system call. Who pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task
 //! switch for a lone call.
 //!
 //! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
@@ -18,7 +18,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
@@ -32,12 +31,6 @@ use crate::protocol::frame::{HEADER, Header};
 
 /// Senders wait while more than this is queued.
 const ROOM: u64 = 1024 * 1024;
-
-/// A woken flusher lets tasks push for no longer than this, or once around where that takes longer.
-const GATHER_FOR: Duration = Duration::from_micros(100);
-
-/// With so many bytes queued it waits no longer: half of what the peer reads at a time, which gives it something to do meanwhile.
-const GATHER_BELOW: u64 = 8 * 1024;
 
 /// The writing side of a connection.
 pub(crate) struct Output {
@@ -156,31 +149,15 @@ impl Output {
         (queue.state.accepted, queue.is_idle())
     }
 
-    /// The flusher: writes until the socket fails. Part of the connection's task. `expected` tells how many tasks are known to be about to
-    /// run and push.
-    pub(crate) async fn run(&self, expected: impl Fn() -> usize) -> io::Error {
+    /// The flusher: writes until the socket fails. Part of the connection's task.
+    pub(crate) async fn run(&self) -> io::Error {
         loop {
             self.flush.notified().await;
-            self.gather(&expected).await;
+            // Whoever woke us may have been the first of many that are ready: their frames go out with this one.
+            tokio::task::yield_now().await;
             lock(&self.state).flusher_woken = false;
             if let Err(error) = self.flush_all().await {
                 return error;
-            }
-        }
-    }
-
-    /// Lets tasks push before the queue is written: whoever woke the flusher may have been the first of many.
-    async fn gather(&self, expected: &impl Fn() -> usize) {
-        // Not tokio's clock: that one stands still where tests pause it.
-        let (begun, mut before) = (std::time::Instant::now(), expected());
-        loop {
-            // All that are ready run.
-            tokio::task::yield_now().await;
-            // Those who did not now may never.
-            let still = expected();
-            let is_worth_it = still > 0 && still < std::mem::replace(&mut before, still);
-            if !is_worth_it || begun.elapsed() >= GATHER_FOR || lock(&self.state).unaccepted() >= GATHER_BELOW {
-                return;
             }
         }
     }
@@ -288,11 +265,7 @@ impl State {
     }
 
     fn has_room(&self) -> bool {
-        self.closed || self.unaccepted() <= ROOM
-    }
-
-    fn unaccepted(&self) -> u64 {
-        self.queued - self.accepted
+        self.closed || self.queued - self.accepted <= ROOM
     }
 
     /// What is copied next goes here.

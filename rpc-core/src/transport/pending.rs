@@ -30,8 +30,6 @@ pub(crate) struct Pending {
     slots: Mutex<Slots>,
     /// As `waiting` of the slots, for those who look without a lock.
     waiting: AtomicUsize,
-    /// As `untaken` of the slots, in the same way.
-    untaken: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -91,12 +89,12 @@ impl Pending {
             }
         };
         slots.waiting += 1;
-        self.publish(&slots);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         let wants_sweep = slots.next_sweep.is_none_or(|planned| deadline < planned);
         if wants_sweep {
             slots.next_sweep = Some(deadline);
         }
-        let alone = slots.waiting == 1 && slots.untaken() == 0;
+        let alone = slots.slots.len() == slots.free.len() + 1;
         Some(Inserted { id, alone, wants_sweep })
     }
 
@@ -116,7 +114,6 @@ impl Pending {
                     return Poll::Ready(Settled::Lost(Executed::Maybe));
                 };
                 slots.release(id);
-                self.publish(&slots);
                 Poll::Ready(answer)
             }
         }
@@ -131,8 +128,8 @@ impl Pending {
         let was_waiting = matches!(slot.state, State::Waiting { .. });
         slot.state = State::Free;
         slots.waiting -= usize::from(was_waiting);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         slots.release(id);
-        self.publish(&slots);
         was_waiting
     }
 
@@ -145,7 +142,7 @@ impl Pending {
                 None => slots.late += 1,
             }
         }
-        self.publish(&slots);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
     }
 
     /// Ends the calls whose deadline has passed; their ids and those to wake are appended. Returns the earliest deadline of those that wait on,
@@ -166,7 +163,7 @@ impl Pending {
             wakers.extend(slots.finish(id, Settled::Expired));
         }
         slots.next_sweep = earliest;
-        self.publish(&slots);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         earliest
     }
 
@@ -184,20 +181,9 @@ impl Pending {
             }
         }
         slots.waiting = 0;
-        self.publish(&slots);
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
         drop(slots);
         wakers.into_iter().for_each(Waker::wake);
-    }
-
-    /// Calls that have an answer and were not polled since.
-    pub(crate) fn untaken(&self) -> usize {
-        self.untaken.load(Ordering::Relaxed)
-    }
-
-    /// Tells those who look without a lock.
-    fn publish(&self, slots: &Slots) {
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
-        self.untaken.store(slots.untaken(), Ordering::Relaxed);
     }
 
     /// Calls that wait.
@@ -218,11 +204,6 @@ impl Pending {
 }
 
 impl Slots {
-    /// Slots that hold an answer.
-    fn untaken(&self) -> usize {
-        self.slots.len() - self.free.len() - self.waiting
-    }
-
     fn get(&mut self, id: u64) -> Option<&mut Slot> {
         let (index, generation) = split(id);
         self.slots
@@ -306,28 +287,6 @@ mod tests {
         assert_eq!(complete(&pending, first, "late"), 0);
         assert!(poll(&pending, second).is_pending());
         assert_eq!(pending.late(), 1);
-    }
-
-    #[test]
-    fn answers_that_nobody_has_taken_are_counted() {
-        let pending = Pending::default();
-        let now = Instant::now();
-        let ids: Vec<u64> = (0..4).map(|_| insert(&pending, 0, now + Duration::from_secs(1))).collect();
-        complete(&pending, ids[0], "taken");
-        complete(&pending, ids[1], "dropped");
-        assert_eq!(pending.untaken(), 2);
-        assert!(poll(&pending, ids[0]).is_ready());
-        assert_eq!((pending.untaken(), pending.len()), (1, 2));
-        pending.remove(ids[1]);
-        pending.remove(ids[2]);
-        assert_eq!((pending.untaken(), pending.len()), (0, 1));
-        let late = insert(&pending, 0, now);
-        assert_eq!((pending.untaken(), pending.len()), (0, 2));
-        pending.sweep(now, &mut Vec::new(), &mut Vec::new());
-        assert_eq!((pending.untaken(), pending.len()), (1, 1));
-        pending.remove(late);
-        pending.fail_all(0);
-        assert_eq!((pending.untaken(), pending.len()), (1, 0));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Which bytes leave, in which order, and which count as accepted.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
@@ -26,7 +25,7 @@ async fn frames_leave_in_order_whoever_writes_them() {
     let (output, mut far) = output(1_000);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|| 0).await }
+        async move { output.run().await }
     });
     let bodies: Vec<Vec<u8>> = (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
     let mut expected = Vec::new();
@@ -83,7 +82,7 @@ async fn writing_in_place_leaves_the_flushers_wait_for_the_socket_alone() {
     let (output, mut far) = output(64);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|| 0).await }
+        async move { output.run().await }
     });
     push(&output, 1, &[1; 500]);
     output.wake();
@@ -105,7 +104,7 @@ async fn senders_wait_for_room_and_get_it() {
     assert!(!output.has_room());
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|| 0).await }
+        async move { output.run().await }
     });
     output.wake();
     let reader = tokio::spawn(async move {
@@ -138,7 +137,7 @@ async fn a_failed_write_in_place_ends_the_flusher() {
     drop(far);
     push(&output, 1, b"body");
     output.flush_now();
-    assert_eq!(output.run(|| 0).await.kind(), io::ErrorKind::BrokenPipe);
+    assert_eq!(output.run().await.kind(), io::ErrorKind::BrokenPipe);
 }
 
 #[tokio::test]
@@ -178,74 +177,7 @@ async fn frames_of_tasks_that_are_ready_leave_with_the_one_that_woke_the_flusher
     let mut frames = [0; 1_000];
     tokio::select! {
         biased;
-        error = output.run(|| 0) => panic!("{error}"),
+        error = output.run() => panic!("{error}"),
         length = far.read(&mut frames) => assert_eq!(length.unwrap(), 4 * 24),
     }
-}
-
-#[tokio::test]
-async fn the_flusher_waits_no_longer_once_there_is_work_for_the_peer() {
-    let (output, mut far) = output(20_000);
-    let asked = Cell::new(0);
-    push(&output, 0, &[7; GATHER_BELOW as usize]);
-    output.wake();
-    let expected = || {
-        asked.set(asked.get() + 1);
-        100 - asked.get()
-    };
-    let mut byte = [0];
-    tokio::select! {
-        error = output.run(expected) => panic!("{error}"),
-        read = far.read_exact(&mut byte) => assert_eq!(read.unwrap(), 1),
-    }
-    assert_eq!(asked.get(), 2);
-}
-
-/// How many frames leave together if `expected` are known to be pushed, one at each turn.
-async fn leave_together(expected: usize) -> usize {
-    let (output, mut far) = output(1_000);
-    let left = Cell::new(expected);
-    push(&output, 0, b"");
-    output.wake();
-    let one_more = || {
-        if left.get() > 0 {
-            left.set(left.get() - 1);
-            push(&output, left.get() as u64, b"");
-        }
-        left.get()
-    };
-    let mut frames = [0; 1_000];
-    tokio::select! {
-        biased;
-        error = output.run(one_more) => panic!("{error}"),
-        length = far.read(&mut frames) => length.unwrap() / 24,
-    }
-}
-
-#[tokio::test]
-async fn frames_of_those_who_are_about_to_push_leave_together() {
-    let mut most = 0;
-    // The time that the flusher takes is real: it may pass in between if this thread is interrupted.
-    for _ in 0..100 {
-        most = most.max(leave_together(4).await);
-    }
-    assert_eq!(most, 5);
-}
-
-#[tokio::test]
-async fn the_flusher_does_not_wait_twice_for_those_who_do_not_push() {
-    let (output, mut far) = output(1_000);
-    let asked = Cell::new(0);
-    push(&output, 1, b"");
-    output.wake();
-    let expected = || {
-        asked.set(asked.get() + 1);
-        7
-    };
-    let mut frame = [0; 24];
-    tokio::select! {
-        error = output.run(expected) => panic!("{error}"),
-        read = far.read_exact(&mut frame) => assert_eq!(read.unwrap(), frame.len()),
-    }
-    assert!(asked.get() <= 2, "{asked:?}");
 }
