@@ -16,6 +16,8 @@ use crate::transport::TICK;
 
 /// How long after the deadline a strategy still has its say: its run ends by itself within [`TICK`] and a millisecond.
 const LAST_WORD: Duration = Duration::from_millis(8);
+/// How much longer its runs may take to end, where the system is late: a strategy that keeps one without polling it would wait for ever.
+const RUNS_END_WITHIN: Duration = Duration::from_millis(100);
 
 impl Core {
     /// Has the strategy carry the call out.
@@ -42,7 +44,7 @@ impl Core {
         })
     }
 
-    /// What the strategy makes of the call, unless it lets the deadline pass: then it is dropped, but not before its runs have ended by
+    /// What the strategy makes of the call, unless it lets the deadline pass: then it is dropped, if possible after its runs have ended by
     /// themselves.
     async fn in_time(
         &self,
@@ -50,18 +52,20 @@ impl Core {
         mut strategy: BoxFuture<'_, Result<Reply, RpcError>>,
     ) -> Result<Reply, RpcError> {
         let mut until = call.deadline + LAST_WORD;
+        let latest = until + RUNS_END_WITHIN;
         loop {
             if let Ok(result) = timeout_at(until, &mut strategy).await {
                 return result;
             }
-            let progress = lock(&call.progress);
-            if progress.under_way == 0 {
-                let executed = progress.feared.unwrap_or(Executed::No);
-                drop(progress);
-                return Err(self.late(call, call.deadline, executed, "while the fault strategy went on"));
+            if until >= latest || lock(&call.progress).under_way == 0 {
+                break;
             }
-            until = Instant::now() + TICK;
+            until = latest.min(Instant::now() + TICK);
         }
+        // With it go the runs that it keeps, and it is known what is to be feared of them.
+        drop(strategy);
+        let executed = lock(&call.progress).feared.unwrap_or(Executed::No);
+        Err(self.late(call, call.deadline, executed, "while the fault strategy went on"))
     }
 
     /// Makes a run for a strategy; none begins after the deadline.

@@ -233,6 +233,34 @@ register!(dyn FaultStrategy, "heedless", |settings: &Settings| {
     Ok::<_, BoxError>(Arc::new(settings.parse::<Heedless>()?))
 });
 
+/// Begins a run and keeps it, but never looks at it again.
+#[derive(Debug)]
+struct Keeping;
+
+impl FaultStrategy for Keeping {
+    fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>> {
+        Box::pin(async move {
+            let mut run = next.run(call);
+            let _ = timeout(LIMIT / 2, &mut run).await;
+            tokio::time::sleep(LIMIT * 1_000).await;
+            run.await
+        })
+    }
+}
+
+register!(dyn FaultStrategy, "keeping", |_: &Settings| Ok::<_, BoxError>(Arc::new(Keeping)));
+
+#[tokio::test(start_paused = true)]
+async fn a_strategy_that_keeps_a_run_and_does_not_poll_it_ends_soon_after_the_deadline() {
+    let scene = Scene::new("keeping").await;
+    let client = scene.network.client(SILENT).fault("keeping").timeout(LIMIT).build().unwrap();
+    let started = Instant::now();
+    let error = client.stub::<ProbeStub>().unwrap().echo("hello".into()).await.unwrap_err();
+    let late = started.elapsed() - LIMIT;
+    assert_eq!((error.code(), error.executed()), (Code::DeadlineExceeded, Executed::Maybe), "{error}");
+    assert!(late <= Duration::from_millis(110), "{late:?}");
+}
+
 /// The error of a call that a heedless strategy carries out, at this instance.
 async fn heedless(instance: &str, acts: &str, insists: bool) -> RpcError {
     let scene = Scene::new("heedless").await;
