@@ -1,11 +1,12 @@
 //! One instance's part in a call: connect if need be, send, wait, and say what came of it.
 
+use std::pin::Pin;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Timeout, timeout_at};
 
 use super::channel::Core;
-use super::route::{Cause, Link, Route, Way};
+use super::route::{Cause, Route, Way};
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
 use crate::invocation::Invocation;
@@ -30,32 +31,35 @@ impl From<Cause> for Failure {
 }
 
 impl Core {
-    /// Sends the call over `link` and waits for what comes of it, `within` at the longest.
+    /// Sends the call this way and waits for what comes of it, from `now` on `within` at the longest.
     pub(super) async fn attempt(
         &self,
-        link: &Link,
-        way: Way,
+        way: &Way,
         call: &Invocation,
+        mut now: Instant,
         within: Option<Duration>,
     ) -> Result<Reply, Failure> {
-        let deadline =
-            within.map_or(call.deadline, |limit| call.deadline.min(Instant::now() + limit.min(LONGEST_TIMEOUT)));
+        let deadline = within.map_or(call.deadline, |limit| call.deadline.min(now + limit.min(LONGEST_TIMEOUT)));
         let late = |executed, when| Failure::Final(self.late(call, deadline, executed, when));
+        let connected;
         let route = match way {
             Way::Over(route) => route,
-            Way::Connect => match timeout_at(deadline, link.connect(self.service(), &self.shapes)).await {
-                Ok(connected) => connected?,
+            Way::Connect(link) => match rare_wait(deadline, link.connect(self.service(), &self.shapes)).await {
+                Ok(route) => {
+                    (connected, now) = (route?, Instant::now());
+                    &connected
+                }
                 Err(_) => return Err(late(Executed::No, "while connecting")),
             },
         };
         let Some(number) = route.number(call.ordinal) else {
-            return Err(match timeout_at(deadline, route.why_not(call.ordinal, &self.shapes[call.ordinal])).await {
+            return Err(match rare_wait(deadline, route.why_not(call.ordinal, &self.shapes[call.ordinal])).await {
                 Ok(cause) => cause.into(),
                 Err(_) => late(Executed::No, "while the server was asked for its types"),
             });
         };
-        let result = match send(&route, number, call, deadline).await {
-            Ok(answer) => self.meaning(call, &route, answer),
+        let result = match send(route, number, call, now, deadline).await {
+            Ok(answer) => self.meaning(call, route, answer),
             Err(Refusal::NoRoom) => Err(late(Executed::No, "before the connection took the request")),
             Err(refusal @ Refusal::TooLarge { .. }) => Err(self.failure(call, Code::TooLarge, Executed::No, &refusal)),
             Err(refusal) => Err(Cause::from(refusal).into()),
@@ -105,12 +109,26 @@ impl Core {
     }
 }
 
+/// Waits until the deadline for what most calls find done. Boxed, so that they have no room for it in their futures.
+#[cold]
+pub(super) fn rare_wait<F: Future>(deadline: Instant, wait: F) -> Pin<Box<Timeout<F>>> {
+    Box::pin(timeout_at(deadline, wait))
+}
+
 /// Sends the request as soon as the connection takes it, and waits for the answer; [`Refusal::NoRoom`] if it is not taken in time.
-async fn send(route: &Route, method: u32, call: &Invocation, deadline: Instant) -> Result<Settled, Refusal> {
-    let outgoing = Outgoing::Request { method, codec: call.codec.id(), metadata: &call.metadata, body: &call.body };
+async fn send(
+    route: &Route,
+    method: u32,
+    call: &Invocation,
+    mut now: Instant,
+    deadline: Instant,
+) -> Result<Settled, Refusal> {
+    let (codec, metadata, body) = (call.codec.id(), &call.metadata, &call.body);
     loop {
+        let time_left = deadline.saturating_duration_since(now);
+        let outgoing = Outgoing::Request { method, codec, time_left, metadata, body };
         match route.connection.call(outgoing, deadline).await {
-            Err(Refusal::NoRoom) if timeout_at(deadline, route.connection.room()).await.is_ok() => {}
+            Err(Refusal::NoRoom) if rare_wait(deadline, route.connection.room()).await.is_ok() => now = Instant::now(),
             result => return result,
         }
     }

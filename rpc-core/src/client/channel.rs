@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
+use super::attempt::rare_wait;
 use super::builder::{BuildError, Shared};
 use super::fallback::substitute;
 use super::maker::Maker;
@@ -190,10 +191,7 @@ impl Core {
                 Err(BuildError::Fallback { service, given: given.service().name() })
             }
             None => {
-                let may_degrade = |ordinal| {
-                    let policy = self.policies.of(ordinal);
-                    policy.acts != Acts::Never && policy.fault.may_degrade()
-                };
+                let may_degrade = |ordinal| self.policies.of(ordinal).fault.may_degrade();
                 let methods = self.service.methods().iter().enumerate();
                 let lacking = methods.filter(|(ordinal, method)| !method.has_default() && may_degrade(*ordinal));
                 let lacking: Vec<_> = lacking.map(|(_, method)| method.name()).collect();
@@ -265,22 +263,16 @@ impl Core {
         }
     }
 
-    /// The service's instances. The first call looks them up, and those that come meanwhile wait for it.
-    pub(super) async fn snapshot(&self, call: &Invocation) -> Result<Arc<Snapshot>, RpcError> {
-        if let Some(snapshot) = self.directory.current() {
-            if !self.directory.is_followed() {
-                self.directory.follow(self.shared.refresh);
-            }
-            return Ok(snapshot);
-        }
-        match timeout_at(call.deadline, self.first_snapshot()).await {
-            Ok(snapshot) => snapshot,
+    /// Waits until the service's instances are known. The first call has them looked up, and those that come meanwhile wait for it.
+    pub(super) async fn listed(&self, call: &Invocation) -> Result<(), RpcError> {
+        match rare_wait(call.deadline, self.first_list()).await {
+            Ok(listed) => listed,
             Err(_) => Err(self.late(call, call.deadline, Executed::No, "while the registry was asked")),
         }
     }
 
-    /// The service's instances, looked up if they never were. Cancel safe.
-    pub(super) async fn first_snapshot(&self) -> Result<Arc<Snapshot>, RpcError> {
+    /// Has the service's instances looked up, if they never were. Cancel safe.
+    pub(super) async fn first_list(&self) -> Result<(), RpcError> {
         self.directory.first(self.shared.refresh).await.map_err(|source| {
             let (service, registry) = (self.service.name(), &self.shared.registry);
             let message = format!("service `{service}` cannot be looked up in registry `{registry}`");

@@ -1,5 +1,7 @@
 //! Who makes a run, and what the runs after it are told.
 
+use tokio::time::Instant;
+
 use crate::invocation::{Invocation, Tried};
 use crate::lock::lock;
 use crate::report::Step;
@@ -14,14 +16,15 @@ pub(super) enum Maker {
 }
 
 impl Maker {
-    /// The number of a run that begins, and the instances that those before it have tried.
-    pub(super) fn begin(self, call: &Invocation) -> (u32, Tried) {
+    /// The number of a run that begins, the instances that those before it have tried, and the time.
+    pub(super) fn begin(self, call: &Invocation) -> (u32, Tried, Instant) {
         if self == Self::Channel {
-            return (1, Tried::default());
+            // Nothing was waited for since the call began.
+            return (1, Tried::default(), call.started);
         }
         let mut progress = lock(&call.progress);
         progress.runs += 1;
-        (progress.runs, progress.tried.clone())
+        (progress.runs, progress.tried.clone(), Instant::now())
     }
 
     /// The request is about to be sent over the link with this number; the outcome is not known yet.

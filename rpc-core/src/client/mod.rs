@@ -99,8 +99,8 @@ impl Client {
             let message = format!("service `{}` cannot be called", S::SERVICE.name());
             RpcError::with_code(Code::Codec, Executed::No, message).with_source(error)
         })?;
-        match timeout(within, core.first_snapshot()).await {
-            Ok(listed) => listed.map(|_| core.directory.instances()),
+        match timeout(within, core.first_list()).await {
+            Ok(listed) => listed.map(|()| core.directory.instances()),
             Err(_) => {
                 let (service, registry) = (S::SERVICE.name(), &self.shared.registry);
                 let message = format!("service `{service}`: registry `{registry}` gave no answer within {within:?}");

@@ -27,15 +27,24 @@ const LONGEST_DIFFERENCE: usize = 4_096;
 /// An endpoint's way to its connection.
 #[derive(Debug)]
 pub(super) struct Link {
-    /// What tells this link from all others, for calls that keep in mind where they have been.
-    pub(super) number: u64,
+    target: Arc<Target>,
     peer: Arc<Peer>,
     route: ArcSwapOption<Route>,
+}
+
+/// Which instance a link leads to.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// What tells the link from all others, for calls that keep in mind where they have been.
+    pub(super) link: u64,
+    /// The instance's id.
+    pub(super) instance: String,
 }
 
 /// A connection, and where a service's methods are on it.
 #[derive(Debug)]
 pub(super) struct Route {
+    target: Arc<Target>,
     pub(super) connection: Arc<Connection>,
     methods: Box<[Place]>,
 }
@@ -46,7 +55,7 @@ pub(super) enum Way {
     /// Over a connection that is open.
     Over(Arc<Route>),
     /// It has to connect first.
-    Connect,
+    Connect(Arc<Link>),
 }
 
 /// Where a method is in a server's table.
@@ -93,20 +102,25 @@ impl From<Refusal> for Cause {
 }
 
 impl Link {
-    pub(super) fn new(peer: Arc<Peer>) -> Self {
+    pub(super) fn new(instance: &str, peer: Arc<Peer>) -> Self {
         static LINKS: AtomicU64 = AtomicU64::new(0);
-        Self { number: LINKS.fetch_add(1, Ordering::Relaxed), peer, route: ArcSwapOption::empty() }
+        let target = Target { link: LINKS.fetch_add(1, Ordering::Relaxed), instance: instance.to_owned() };
+        Self { target: Arc::new(target), peer, route: ArcSwapOption::empty() }
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
     }
 
     /// The way that a call of this method may take here now, if it may.
-    pub(super) fn way(&self, ordinal: usize) -> Option<Way> {
+    pub(super) fn way(self: &Arc<Self>, ordinal: usize) -> Option<Way> {
         match self.open_route() {
             Some(route) => {
                 let admits = route.methods[ordinal].may_fit() && route.connection.admits().is_ok();
                 admits.then_some(Way::Over(route))
             }
             // None yet, leaving or lost: whether a new connection is worth a try is the peer's to say.
-            None => self.peer.failing().is_none().then_some(Way::Connect),
+            None => self.peer.failing().is_none().then(|| Way::Connect(Arc::clone(self))),
         }
     }
 
@@ -142,14 +156,28 @@ impl Link {
         {
             return Ok(route);
         }
-        let route = Arc::new(Route::new(connection, service, shapes));
+        let route = Arc::new(Route::new(Arc::clone(&self.target), connection, service, shapes));
         self.route.store(Some(Arc::clone(&route)));
         Ok(route)
     }
 }
 
+impl Way {
+    pub(super) fn target(&self) -> &Target {
+        match self {
+            Self::Over(route) => &route.target,
+            Self::Connect(link) => &link.target,
+        }
+    }
+}
+
 impl Route {
-    fn new(connection: Arc<Connection>, service: &ServiceDescriptor, shapes: &[MethodShape]) -> Self {
+    fn new(
+        target: Arc<Target>,
+        connection: Arc<Connection>,
+        service: &ServiceDescriptor,
+        shapes: &[MethodShape],
+    ) -> Self {
         let table = connection.welcome().methods.iter().zip(0..);
         let offered: HashMap<_, _> = table
             .filter(|(entry, _)| entry.service == service.name())
@@ -162,7 +190,7 @@ impl Route {
             Some((_, number)) => Place::OtherTypes { number: *number, difference: OnceCell::new() },
         };
         let methods = service.methods().iter().zip(shapes).map(place).collect();
-        Self { connection, methods }
+        Self { target, connection, methods }
     }
 
     /// The number of a method in the server's table, if a request can name it.

@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::attempt::Failure;
 use super::channel::Core;
 use super::maker::Maker;
-use super::route::{Cause, Link, Way};
+use super::route::{Cause, Link, Target, Way};
 use super::snapshot::Snapshot;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
@@ -31,16 +33,16 @@ struct Passed {
 }
 
 impl Passed {
-    fn add(&mut self, link: &Link, instance: String, cause: Cause) {
-        self.links.insert(link.number);
-        self.causes.push((instance, cause));
+    fn add(&mut self, target: &Target, cause: Cause) {
+        self.links.insert(target.link);
+        self.causes.push((target.instance.clone(), cause));
     }
 
     fn is_new(&self, link: &Link) -> bool {
-        self.links.is_empty() || !self.links.contains(&link.number)
+        self.links.is_empty() || !self.links.contains(&link.target().link)
     }
 
-    fn may_take(&self, link: &Link, call: &Invocation) -> bool {
+    fn may_take(&self, link: &Arc<Link>, call: &Invocation) -> bool {
         self.is_new(link) && link.way(call.ordinal).is_some()
     }
 }
@@ -53,61 +55,75 @@ impl Core {
         within: Option<Duration>,
         maker: Maker,
     ) -> Result<Reply, RpcError> {
-        let (run, mut tried) = maker.begin(call);
-        let mut snapshot = self.snapshot(call).await?;
+        let (run, mut tried, mut now) = maker.begin(call);
         let mut passed = Passed::default();
-        let mut looked_again = false;
+        if !self.directory.is_followed() {
+            self.directory.follow(self.shared.refresh);
+        }
         loop {
-            let picker = &*snapshot.pickers[self.policies.of(call.ordinal).balancer];
-            let choice = Choice { snapshot: &snapshot, picker, call };
-            let Some((position, way)) = choice.choose(&mut passed, &mut tried) else {
-                // The list may have become another meanwhile, as when the only provider is replaced.
-                match self.directory.current().filter(|newer| !Arc::ptr_eq(newer, &snapshot)) {
-                    Some(newer) => snapshot = newer,
-                    // All were full, and now one is not.
-                    None if !looked_again && snapshot.links.iter().any(|link| passed.may_take(link, call)) => {
-                        looked_again = true;
-                    }
-                    None => {
-                        // Nothing was waited for: a caller that tries on without a pause must not keep its thread from all else.
-                        tokio::task::coop::consume_budget().await;
-                        return Err(self.exhausted(&snapshot, call, passed));
-                    }
-                }
-                continue;
-            };
-            let link = &snapshot.links[position];
-            maker.sends(call, link.number);
-            let result = self.attempt(link, way, call, within).await;
-            let instance = || snapshot.endpoints[position].instance().id.clone();
-            let step = |executed, code, error| Step { run, instance: instance(), executed, code, error };
-            match result {
-                Ok(reply) => {
-                    if call.observed {
-                        lock(&call.progress).steps.push(step(Executed::Yes, None, None));
-                    }
-                    return Ok(reply);
-                }
-                Err(Failure::Final(error)) => {
-                    let step = step(error.executed(), Some(error.code()), Some(error.to_string()));
-                    maker.fails(call, link.number, step);
+            // Each time in the newest list: it may have become another meanwhile, as when the only provider is replaced.
+            match self.directory.read(|snapshot| self.choose(snapshot, call, &mut passed, &mut tried)) {
+                None => self.listed(call).await?,
+                Some(Err(error)) => {
+                    // Nothing was waited for: a caller that tries on without a pause must not keep its thread from all else.
+                    tokio::task::coop::consume_budget().await;
                     return Err(error);
                 }
-                Err(Failure::Passed(cause)) => {
-                    let step = step(Executed::No, Some(cause.code), Some(cause.text.clone()));
-                    maker.passes(call, link.number, step);
-                    passed.add(link, instance(), cause);
+                Some(Ok(way)) => {
+                    let Target { link, instance } = way.target();
+                    let step = |executed, code, error| Step { run, instance: instance.clone(), executed, code, error };
+                    maker.sends(call, *link);
+                    match self.attempt(&way, call, now, within).await {
+                        Ok(reply) => {
+                            if call.observed {
+                                lock(&call.progress).steps.push(step(Executed::Yes, None, None));
+                            }
+                            return Ok(reply);
+                        }
+                        Err(Failure::Final(error)) => {
+                            let step = step(error.executed(), Some(error.code()), Some(error.to_string()));
+                            maker.fails(call, *link, step);
+                            return Err(error);
+                        }
+                        Err(Failure::Passed(cause)) => {
+                            let step = step(Executed::No, Some(cause.code), Some(cause.text.clone()));
+                            maker.passes(call, *link, step);
+                            passed.add(way.target(), cause);
+                        }
+                    }
                 }
             }
+            now = Instant::now();
         }
     }
 
+    /// The way to an instance, or why there is none.
+    fn choose(
+        &self,
+        snapshot: &Snapshot,
+        call: &Invocation,
+        passed: &mut Passed,
+        tried: &mut Tried,
+    ) -> Result<Way, RpcError> {
+        let picker = &*snapshot.pickers[self.policies.of(call.ordinal).balancer];
+        let choice = Choice { snapshot, picker, call };
+        if let Some(way) = choice.choose(passed, tried) {
+            return Ok(way);
+        }
+        // All were full, and now one is not.
+        let chosen = match snapshot.links.iter().any(|link| passed.may_take(link, call)) {
+            true => choice.choose(passed, tried),
+            false => None,
+        };
+        chosen.ok_or_else(|| self.exhausted(snapshot, call, passed))
+    }
+
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, mut passed: Passed) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> RpcError {
         let name = self.name(call.ordinal);
-        for (endpoint, link) in snapshot.endpoints.iter().zip(&snapshot.links) {
+        for link in &snapshot.links {
             if let Some(cause) = passed.is_new(link).then(|| link.objection(call.ordinal)).flatten() {
-                passed.add(link, endpoint.instance().id.clone(), cause);
+                passed.add(link.target(), cause);
             }
         }
         let Some(((_, first), others)) = passed.causes.split_first() else {
@@ -142,9 +158,8 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The position of an instance to send the call to: one that admits it, that this run has not passed over and no earlier run has sent
-    /// it to. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
-    fn choose(&self, passed: &mut Passed, tried: &mut Tried) -> Option<(usize, Way)> {
+    /// The way to an instance that admits the call, that this run has not passed over and to which no earlier run has sent it. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
+    fn choose(&self, passed: &mut Passed, tried: &mut Tried) -> Option<Way> {
         let chosen = self.untried(passed, tried);
         let (last @ Some(_), None) = (tried.last(), &chosen) else {
             return chosen;
@@ -155,9 +170,9 @@ impl Choice<'_> {
         self.untried(passed, &last.into()).or_else(|| self.untried(passed, tried))
     }
 
-    fn untried(&self, passed: &mut Passed, tried: &Tried) -> Option<(usize, Way)> {
+    fn untried(&self, passed: &mut Passed, tried: &Tried) -> Option<Way> {
         let links = &self.snapshot.links;
-        let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.number);
+        let is_new = |link: &Link| passed.is_new(link) && !tried.contains(link.target().link);
         let admits = |position: usize| {
             let link = &links[position];
             is_new(link).then(|| link.way(self.call.ordinal)).flatten()
@@ -170,7 +185,7 @@ impl Choice<'_> {
         }
         let forgives = |position: usize| {
             let link = &links[position];
-            (is_new(link) && !link.is_open()).then_some(Way::Connect)
+            (is_new(link) && !link.is_open()).then(|| Way::Connect(Arc::clone(link)))
         };
         let chosen = self.pick(&forgives)?;
         passed.forgiven += 1;
@@ -178,7 +193,7 @@ impl Choice<'_> {
     }
 
     /// Asks the picker. An answer that is not admitted is replaced by the first position that is; that it chooses none is its right.
-    fn pick(&self, admits: &dyn Fn(usize) -> Option<Way>) -> Option<(usize, Way)> {
+    fn pick(&self, admits: &dyn Fn(usize) -> Option<Way>) -> Option<Way> {
         let count = self.snapshot.endpoints.len();
         // A picker returns what it was last told is admitted; only one that does not costs a second look.
         let admitted = Cell::new(None);
@@ -189,8 +204,9 @@ impl Choice<'_> {
             admits
         };
         let picked = self.picker.pick(&PickContext::new(self.call.key.as_deref(), &asks))?;
-        let known = admitted.take().filter(|(position, _)| *position == picked);
-        let look = |position: usize| Some((position, admits(position)?));
-        known.or_else(|| std::iter::once(picked).filter(|picked| *picked < count).chain(0..count).find_map(look))
+        match admitted.take() {
+            Some((position, way)) if position == picked => Some(way),
+            _ => std::iter::once(picked).filter(|picked| *picked < count).chain(0..count).find_map(admits),
+        }
     }
 }

@@ -28,7 +28,10 @@ impl Publish<Snapshot> for Publisher {
         let known: HashMap<_, _> = before.map(|(endpoint, link)| (identity(endpoint), link)).collect();
         let link = |endpoint: &Endpoint| match known.get(&identity(endpoint)) {
             Some(link) => Arc::clone(link),
-            None => Arc::new(Link::new(self.shared.pool.peer(&endpoint.instance().address))),
+            None => {
+                let instance = endpoint.instance();
+                Arc::new(Link::new(&instance.id, self.shared.pool.peer(&instance.address)))
+            }
         };
         let links = endpoints.iter().map(link).collect();
         let pickers = self.balancers.iter().map(|balancer| balancer.prepare(&endpoints)).collect();

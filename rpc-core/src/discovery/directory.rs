@@ -111,9 +111,10 @@ impl<S: Send + Sync + 'static> Directory<S> {
         Self { shared: Arc::new(shared), task: Mutex::default() }
     }
 
-    /// What calls work on, if there is a list. Never waits.
-    pub(crate) fn current(&self) -> Option<Arc<S>> {
-        self.shared.current.load_full()
+    /// Looks at what calls work on; `None` if there is no list yet. Never waits. What has been looked at is not kept alive: all calls would
+    /// count the same references.
+    pub(crate) fn read<R>(&self, look: impl FnOnce(&S) -> R) -> Option<R> {
+        self.shared.current.load().as_deref().map(look)
     }
 
     /// Whether the registry is being followed: the task ends with the runtime it was started in.
@@ -121,17 +122,17 @@ impl<S: Send + Sync + 'static> Directory<S> {
         self.shared.followed.load(Ordering::Relaxed)
     }
 
-    /// What calls work on, where there is no list yet: the first use has the registry asked, once for all who wait. Cancel safe.
+    /// Waits until there is a list: the first use has the registry asked, once for all who wait. Cancel safe.
     ///
     /// # Errors
     ///
     /// When the registry fails.
-    pub(crate) async fn first(&self, refresh: Refresh) -> Result<Arc<S>, RegistryFailure> {
+    pub(crate) async fn first(&self, refresh: Refresh) -> Result<(), RegistryFailure> {
         let mut rounds = self.shared.rounds.subscribe();
         let seen = rounds.borrow_and_update().number;
         // What came before the subscription is not announced to it.
-        if let Some(current) = self.current() {
-            return Ok(current);
+        if self.shared.has_list() {
+            return Ok(());
         }
         self.follow(refresh);
         self.shared.wanted.notify_one();
@@ -140,10 +141,10 @@ impl<S: Send + Sync + 'static> Directory<S> {
             Ok(round) => round.failure.clone(),
             Err(_) => None,
         };
-        match (self.current(), failure) {
-            (Some(current), _) => Ok(current),
-            (None, Some(failure)) => Err(failure),
-            (None, None) => Err(RegistryFailure::new("the task that follows the registry ended")),
+        match failure {
+            _ if self.shared.has_list() => Ok(()),
+            Some(failure) => Err(failure),
+            None => Err(RegistryFailure::new("the task that follows the registry ended")),
         }
     }
 

@@ -47,6 +47,10 @@ impl Handlers {
 
     /// How many requests wait for their answers; `None` if one of them has this id.
     pub(super) fn beside(&self, id: u64) -> Option<usize> {
+        // Those that are listed live.
+        if self.alive() == 0 {
+            return Some(0);
+        }
         let running = lock(&self.running);
         (!running.handlers.contains_key(&id)).then(|| running.handlers.len())
     }

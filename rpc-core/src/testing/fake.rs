@@ -1,5 +1,7 @@
 //! A peer that speaks the protocol word by word, so that it can also say what no honest peer would.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -9,7 +11,16 @@ use super::probe::ProbeStub;
 use crate::generated::Stub;
 use crate::protocol::frame::{Frame, FrameDecoder, Header, Kind};
 use crate::protocol::hello::{ClientHello, ServerHello, TableEntry, Welcome};
+use crate::transport::connection::Connection;
 use crate::transport::{Io, Reader};
+
+/// A client's connection, and the server at its other end.
+pub(crate) async fn connected(near: Io, far: Io) -> (Arc<Connection>, Fake) {
+    let (sender, mut clients) = mpsc::channel(1);
+    sender.send(far).await.unwrap();
+    let (connection, server) = tokio::join!(Connection::open(near, 1_000_000), Fake::server(&mut clients));
+    (Arc::new(connection.unwrap()), server)
+}
 
 /// One side of a connection, by hand.
 pub(crate) struct Fake {

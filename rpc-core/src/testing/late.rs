@@ -20,10 +20,10 @@ const ADDRESS: &str = "10.0.0.1:1";
 const ROUNDS: u64 = 100;
 const AT_ONCE: u64 = 100;
 
-async fn call(connection: &Connection, timeout: Duration) -> Result<Settled, Refusal> {
+async fn call(connection: &Connection, time_left: Duration) -> Result<Settled, Refusal> {
     let (metadata, body) = (Metadata::default(), Bytes::new().into());
-    let outgoing = Outgoing::Request { method: 0, codec: 1, metadata: &metadata, body: &body };
-    connection.call(outgoing, Instant::now() + timeout).await
+    let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
+    connection.call(outgoing, Instant::now() + time_left).await
 }
 
 /// Answers a call when it is cancelled, which is too late; the call after `count` such ones in time.

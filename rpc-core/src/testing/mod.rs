@@ -3,6 +3,7 @@
 //! Time can be paused on it, which does not work over real sockets. One file for each promise that is kept on it.
 
 mod acts;
+mod batches;
 mod building;
 mod connect;
 mod context;

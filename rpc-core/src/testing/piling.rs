@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::duplex;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::fake::Fake;
+use super::fake::connected;
 use crate::context::Metadata;
 use crate::protocol::frame::{Header, Kind};
-use crate::transport::connection::Connection;
 use crate::transport::outgoing::Outgoing;
 use crate::transport::pending::Settled;
 
@@ -23,10 +21,7 @@ const ANSWER: usize = 64 * 1024;
 #[tokio::test(start_paused = true)]
 async fn long_answers_that_are_there_all_at_once_are_taken_before_more_are_read() {
     let (near, far) = duplex(2 * CALLS * ANSWER);
-    let (sender, mut clients) = mpsc::channel(1);
-    sender.send(far.into()).await.unwrap();
-    let (connection, server) = tokio::join!(Connection::open(near.into(), 1_000_000), Fake::server(&mut clients));
-    let (connection, mut server) = (Arc::new(connection.unwrap()), server);
+    let (connection, mut server) = connected(near.into(), far.into()).await;
 
     let (taken, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut calls = JoinSet::new();
@@ -34,8 +29,9 @@ async fn long_answers_that_are_there_all_at_once_are_taken_before_more_are_read(
         let (connection, taken, most) = (Arc::clone(&connection), Arc::clone(&taken), Arc::clone(&most));
         calls.spawn(async move {
             let (metadata, body) = (Metadata::default(), Bytes::new().into());
-            let outgoing = Outgoing::Request { method: 0, codec: 1, metadata: &metadata, body: &body };
-            let answer = connection.call(outgoing, Instant::now() + Duration::from_secs(9)).await;
+            let time_left = Duration::from_secs(9);
+            let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
+            let answer = connection.call(outgoing, Instant::now() + time_left).await;
             assert!(matches!(answer, Ok(Settled::Response(..))), "{answer:?}");
             let answered = CALLS - connection.pending().len();
             most.fetch_max(answered - taken.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);

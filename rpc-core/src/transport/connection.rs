@@ -3,10 +3,11 @@
 //! One task drives it: it reads and hands out answers, flushes the [`Output`], sweeps deadlines and watches that the peer is alive. Callers
 //! queue their frames themselves and wait in [`Pending`].
 
-use std::pin::Pin;
+mod call;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -15,16 +16,17 @@ use tokio::time::Instant;
 use tokio_util::codec::Decoder;
 use tokio_util::task::AbortOnDropHandle;
 
+use self::call::Call;
 use super::greeting::{Greeted, OpenError, greet};
 use super::liveness::{Liveness, PONG_WITHIN, Verdict};
-use super::outgoing::{Outgoing, OutgoingFrame, Refusal};
+use super::outgoing::{Outgoing, Refusal};
 use super::output::Output;
 use super::pending::{Pending, Settled};
 use super::read::read;
 use super::{Io, Reader, TICK};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
-use crate::protocol::frame::{Frame, FrameDecoder, FrameError, HEADER, Header, Kind};
+use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
 use crate::protocol::hello::Welcome;
 use crate::protocol::message::{self, Description, Response};
 
@@ -128,7 +130,7 @@ impl Connection {
 
     /// Sends `outgoing` and waits for what ends the wait, `deadline` at the latest. Dropping it sends a cancel.
     pub(crate) fn call<'a>(&'a self, outgoing: Outgoing<'a>, deadline: Instant) -> Call<'a> {
-        Call { shared: &self.shared, outgoing, deadline, id: None }
+        Call::new(&self.shared, outgoing, deadline)
     }
 
     /// The calls that wait for an answer.
@@ -143,95 +145,9 @@ impl Connection {
     }
 }
 
-/// A call in flight, see [`Connection::call`].
-#[derive(Debug)]
-#[must_use = "a call is sent when it is first polled"]
-pub(crate) struct Call<'a> {
-    shared: &'a Shared,
-    outgoing: Outgoing<'a>,
-    deadline: Instant,
-    /// Set from the first poll until the answer.
-    id: Option<u64>,
-}
-
-impl Future for Call<'_> {
-    type Output = Result<Settled, Refusal>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.id {
-            None => match self.shared.start(self.outgoing, self.deadline, cx.waker()) {
-                Ok(id) => self.id = Some(id),
-                Err(refusal) => return Poll::Ready(Err(refusal)),
-            },
-            Some(id) => {
-                if let Poll::Ready(answer) = self.shared.pending.poll(id, cx.waker()) {
-                    self.id = None;
-                    return Poll::Ready(Ok(answer));
-                }
-            }
-        }
-        Poll::Pending
-    }
-}
-
-impl Drop for Call<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id
-            && self.shared.pending.remove(id)
-        {
-            self.shared.cancel(&[id]);
-        }
-    }
-}
-
 impl Shared {
     fn is_full(&self) -> bool {
         self.pending.len() >= self.welcome.max_in_flight as usize
-    }
-
-    /// Queues the frame of a call and begins its wait.
-    fn start(&self, outgoing: Outgoing<'_>, deadline: Instant, waker: &Waker) -> Result<u64, Refusal> {
-        let mut queue = self.output.lock();
-        match self.phase.load(Ordering::Relaxed) {
-            LEAVING => return Err(Refusal::Leaving),
-            CLOSED => return Err(Refusal::Lost),
-            _ => {}
-        }
-        if !queue.has_room() {
-            return Err(Refusal::NoRoom);
-        }
-        let frame = OutgoingFrame::new(outgoing, deadline);
-        let (length, limit) = (frame.len(), self.welcome.max_frame);
-        if length > limit as usize {
-            return Err(Refusal::TooLarge { length, limit });
-        }
-        let was_idle = queue.is_idle();
-        let end = queue.end() + (HEADER + length) as u64;
-        let allowed = self.welcome.max_in_flight;
-        let inserted = self.pending.insert(allowed as usize, waker, end, deadline).ok_or(Refusal::Full(allowed))?;
-        frame.push(inserted.id, &mut queue);
-        if inserted.alone && was_idle {
-            drop(queue);
-            self.output.flush_now();
-        } else {
-            queue.wake();
-        }
-        if inserted.wants_sweep {
-            self.wants_sweep.notify_one();
-        }
-        Ok(inserted.id)
-    }
-
-    /// Tells the server that nobody waits for these any more.
-    fn cancel(&self, ids: &[u64]) {
-        if ids.is_empty() {
-            return;
-        }
-        let mut queue = self.output.lock();
-        for &id in ids {
-            queue.push(Header::plain(Kind::Cancel, id), &[]);
-        }
-        queue.wake();
     }
 
     async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) {
@@ -241,7 +157,7 @@ impl Shared {
             // Reading last: a peer that never stops sending would else keep the others from their turn.
             biased;
             cause = self.sweep() => cause,
-            error = self.output.run() => LostCause::Io(error),
+            error = self.output.run(|batch| self.expects_more(batch)) => LostCause::Io(error),
             cause = self.read(reader, decoder, buffer) => cause,
         };
         guard.0.end(cause);

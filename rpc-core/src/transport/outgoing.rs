@@ -1,7 +1,8 @@
 //! What a call sends.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use tokio::time::Instant;
 
 use super::output::Queue;
 use crate::body::Body;
@@ -28,7 +29,7 @@ pub(crate) enum Refusal {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outgoing<'a> {
     /// A request for the method at this position.
-    Request { method: u32, codec: u8, metadata: &'a Metadata, body: &'a Body },
+    Request { method: u32, codec: u8, time_left: Duration, metadata: &'a Metadata, body: &'a Body },
     /// The question for the types of the method at this position.
     Describe { method: u32 },
 }
@@ -40,11 +41,11 @@ pub(super) enum OutgoingFrame<'a> {
 }
 
 impl<'a> OutgoingFrame<'a> {
-    pub(super) fn new(outgoing: Outgoing<'a>, deadline: Instant) -> Self {
+    pub(super) fn new(outgoing: Outgoing<'a>) -> Self {
         match outgoing {
-            Outgoing::Request { method, codec, metadata, body } => {
-                let time_left = Some(deadline.saturating_duration_since(Instant::now()));
-                Self::Request { head: RequestHead { method, time_left, metadata: metadata.clone() }, codec, body }
+            Outgoing::Request { method, codec, time_left, metadata, body } => {
+                let head = RequestHead { method, time_left: Some(time_left), metadata: metadata.clone() };
+                Self::Request { head, codec, body }
             }
             Outgoing::Describe { method } => Self::Describe { question: message::encode_question(method) },
         }

@@ -7,8 +7,8 @@
 //!
 //! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The
 //! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready run, so
-//! that their frames share its system call. Who pushes the only frame at hand writes it in place instead ([`Output::flush_now`]): no task
-//! switch for a lone call.
+//! that their frames share its system call, and waits a little for more that it is told of. Who pushes the only frame at hand, or the last of
+//! as many as are worth a write, writes in place instead ([`Output::flush_now`]): no task switch for a lone call.
 //!
 //! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
 
@@ -32,6 +32,9 @@ use crate::protocol::frame::{HEADER, Header};
 /// Senders wait while more than this is queued.
 const ROOM: u64 = 1024 * 1024;
 
+/// How often the flusher lets others run once more while frames are expected. Those who do not come by then are busy with something else.
+const MAX_TURNS: usize = 8;
+
 /// The writing side of a connection.
 pub(crate) struct Output {
     state: Mutex<State>,
@@ -45,6 +48,8 @@ struct State {
     spare: Vec<u8>,
     /// The writer and what it is writing; away while somebody writes.
     sink: Option<Sink>,
+    /// Frames queued since the queue was last taken.
+    batch: usize,
     /// Bytes ever queued.
     queued: u64,
     /// Bytes that the socket accepted.
@@ -78,6 +83,7 @@ impl Output {
                 queue: VecDeque::new(),
                 spare: Vec::new(),
                 sink: Some(Sink::new(writer)),
+                batch: 0,
                 queued: 0,
                 accepted: 0,
                 flusher_woken: false,
@@ -149,12 +155,20 @@ impl Output {
         (queue.state.accepted, queue.is_idle())
     }
 
-    /// The flusher: writes until the socket fails. Part of the connection's task.
-    pub(crate) async fn run(&self) -> io::Error {
+    /// The flusher: writes until the socket fails. Part of the connection's task. `expects_more` tells whether more frames are about to be
+    /// queued, with which the so many that are should leave together.
+    pub(crate) async fn run(&self, expects_more: impl Fn(usize) -> bool) -> io::Error {
         loop {
             self.flush.notified().await;
             // Whoever woke us may have been the first of many that are ready: their frames go out with this one.
             tokio::task::yield_now().await;
+            for _ in 0..MAX_TURNS {
+                let batch = self.lock().batch();
+                if !expects_more(batch) {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
             lock(&self.state).flusher_woken = false;
             if let Err(error) = self.flush_all().await {
                 return error;
@@ -287,6 +301,7 @@ impl State {
         let Some(mut sink) = self.sink.take() else {
             return Ok(None);
         };
+        self.batch = 0;
         if sink.segments.is_empty() {
             // Also hands the emptied list back, so that its memory serves the next batch.
             std::mem::swap(&mut sink.segments, &mut self.queue);
@@ -324,6 +339,7 @@ impl Queue<'_> {
             return;
         }
         let length = head_len + body.iter().map(Bytes::len).sum::<usize>();
+        state.batch += 1;
         state.queued += (HEADER + length) as u64;
         let length = u32::try_from(length).expect("a payload was checked against the peer's limit");
         let buffer = state.buffer();
@@ -349,6 +365,11 @@ impl Queue<'_> {
     /// Whether a sender may queue a frame now, or must wait for [`Output::room`].
     pub(crate) fn has_room(&self) -> bool {
         self.state.has_room()
+    }
+
+    /// How many frames are queued that nobody has begun to write.
+    pub(crate) fn batch(&self) -> usize {
+        self.state.batch
     }
 
     /// How many bytes will have been accepted once everything queued so far has been.

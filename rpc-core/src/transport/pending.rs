@@ -30,6 +30,8 @@ pub(crate) struct Pending {
     slots: Mutex<Slots>,
     /// As `waiting` of the slots, for those who look without a lock.
     waiting: AtomicUsize,
+    /// As [`Slots::under_way`], likewise.
+    under_way: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -62,8 +64,8 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Inserted {
     pub(crate) id: u64,
-    /// No other call is on its way: none waits, and none has yet to fetch its answer.
-    pub(crate) alone: bool,
+    /// Calls that wait or have yet to fetch their answer, this one among them.
+    pub(crate) under_way: usize,
     /// No sweep is planned that would see this deadline pass: the caller must have one planned.
     pub(crate) wants_sweep: bool,
 }
@@ -89,13 +91,12 @@ impl Pending {
             }
         };
         slots.waiting += 1;
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
+        self.publish(&slots);
         let wants_sweep = slots.next_sweep.is_none_or(|planned| deadline < planned);
         if wants_sweep {
             slots.next_sweep = Some(deadline);
         }
-        let alone = slots.slots.len() == slots.free.len() + 1;
-        Some(Inserted { id, alone, wants_sweep })
+        Some(Inserted { id, under_way: slots.under_way(), wants_sweep })
     }
 
     /// The answer to `id`, once it is there; from then on the id is not known any more.
@@ -114,6 +115,7 @@ impl Pending {
                     return Poll::Ready(Settled::Lost(Executed::Maybe));
                 };
                 slots.release(id);
+                self.publish(&slots);
                 Poll::Ready(answer)
             }
         }
@@ -128,8 +130,8 @@ impl Pending {
         let was_waiting = matches!(slot.state, State::Waiting { .. });
         slot.state = State::Free;
         slots.waiting -= usize::from(was_waiting);
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
         slots.release(id);
+        self.publish(&slots);
         was_waiting
     }
 
@@ -142,7 +144,7 @@ impl Pending {
                 None => slots.late += 1,
             }
         }
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
+        self.publish(&slots);
     }
 
     /// Ends the calls whose deadline has passed; their ids and those to wake are appended. Returns the earliest deadline of those that wait on,
@@ -163,7 +165,7 @@ impl Pending {
             wakers.extend(slots.finish(id, Settled::Expired));
         }
         slots.next_sweep = earliest;
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
+        self.publish(&slots);
         earliest
     }
 
@@ -181,7 +183,7 @@ impl Pending {
             }
         }
         slots.waiting = 0;
-        self.waiting.store(slots.waiting, Ordering::Relaxed);
+        self.publish(&slots);
         drop(slots);
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -189,6 +191,17 @@ impl Pending {
     /// Calls that wait.
     pub(crate) fn len(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Calls that wait or have yet to fetch their answer.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::Relaxed)
+    }
+
+    /// Tells those who look without a lock.
+    fn publish(&self, slots: &Slots) {
+        self.waiting.store(slots.waiting, Ordering::Relaxed);
+        self.under_way.store(slots.under_way(), Ordering::Relaxed);
     }
 
     /// Slots so far, used and free.
@@ -204,6 +217,10 @@ impl Pending {
 }
 
 impl Slots {
+    fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     fn get(&mut self, id: u64) -> Option<&mut Slot> {
         let (index, generation) = split(id);
         self.slots
@@ -290,18 +307,20 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_not_alone_beside_an_answer_that_nobody_has_taken() {
+    fn calls_are_under_way_until_they_have_their_answer() {
         let pending = Pending::default();
-        let is_alone =
-            || pending.insert(10, Waker::noop(), 0, Instant::now()).map(|inserted| (inserted.id, inserted.alone));
-        let (first, alone) = is_alone().unwrap();
-        assert!(alone);
+        let insert = || {
+            let inserted = pending.insert(10, Waker::noop(), 0, Instant::now()).unwrap();
+            assert_eq!(inserted.under_way, pending.under_way());
+            (inserted.id, inserted.under_way)
+        };
+        let (first, alone) = insert();
         complete(&pending, first, "untaken");
-        let (second, alone) = is_alone().unwrap();
-        assert!(!alone);
+        let (second, both) = insert();
+        assert_eq!((alone, both, pending.len()), (1, 2, 1));
         pending.remove(second);
         assert!(poll(&pending, first).is_ready());
-        assert!(is_alone().unwrap().1);
+        assert_eq!((pending.under_way(), insert().1), (0, 1));
     }
 
     #[test]

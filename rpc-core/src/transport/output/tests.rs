@@ -25,7 +25,7 @@ async fn frames_leave_in_order_whoever_writes_them() {
     let (output, mut far) = output(1_000);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run().await }
+        async move { output.run(|_| false).await }
     });
     let bodies: Vec<Vec<u8>> = (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
     let mut expected = Vec::new();
@@ -82,7 +82,7 @@ async fn writing_in_place_leaves_the_flushers_wait_for_the_socket_alone() {
     let (output, mut far) = output(64);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run().await }
+        async move { output.run(|_| false).await }
     });
     push(&output, 1, &[1; 500]);
     output.wake();
@@ -104,7 +104,7 @@ async fn senders_wait_for_room_and_get_it() {
     assert!(!output.has_room());
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run().await }
+        async move { output.run(|_| false).await }
     });
     output.wake();
     let reader = tokio::spawn(async move {
@@ -137,7 +137,7 @@ async fn a_failed_write_in_place_ends_the_flusher() {
     drop(far);
     push(&output, 1, b"body");
     output.flush_now();
-    assert_eq!(output.run().await.kind(), io::ErrorKind::BrokenPipe);
+    assert_eq!(output.run(|_| false).await.kind(), io::ErrorKind::BrokenPipe);
 }
 
 #[tokio::test]
@@ -177,7 +177,34 @@ async fn frames_of_tasks_that_are_ready_leave_with_the_one_that_woke_the_flusher
     let mut frames = [0; 1_000];
     tokio::select! {
         biased;
-        error = output.run() => panic!("{error}"),
+        error = output.run(|_| false) => panic!("{error}"),
         length = far.read(&mut frames) => assert_eq!(length.unwrap(), 4 * 24),
     }
+}
+
+#[tokio::test]
+async fn the_flusher_waits_for_frames_that_are_expected_and_not_for_long() {
+    let (output, mut far) = output(1_000);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    push(&output, 0, b"");
+    output.wake();
+    let expects = {
+        let (output, asked) = (Arc::clone(&output), Arc::clone(&asked));
+        move |batch| {
+            let mut asked = asked.lock().unwrap();
+            asked.push(batch);
+            if asked.len() == 2 {
+                push(&output, 1, b"");
+            }
+            true
+        }
+    };
+    let mut frames = [0; 1_000];
+    tokio::select! {
+        biased;
+        error = output.run(expects) => panic!("{error}"),
+        length = far.read(&mut frames) => assert_eq!(length.unwrap(), 2 * 24),
+    }
+    assert_eq!(*asked.lock().unwrap(), [1, 1, 2, 2, 2, 2, 2, 2]);
+    assert_eq!(output.lock().batch(), 0);
 }
