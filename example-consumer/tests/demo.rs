@@ -1,8 +1,6 @@
 //! The consumer's command line, run as a user runs it.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 fn consumer(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_example-consumer")).args(arguments).output().expect("the consumer can be run")
@@ -31,6 +29,10 @@ fn the_demo_shows_every_scene_and_ends_well() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_demo_that_nobody_can_read_ends_with_1_and_says_so() {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+
     let demo = |stdout: Stdio| {
         let mut demo = Command::new(env!("CARGO_BIN_EXE_example-consumer"));
         demo.arg("demo").stdout(stdout).stderr(Stdio::piped()).spawn().expect("the consumer can be run")

@@ -143,7 +143,7 @@ fn a_mistake_ends_it_with_2_and_is_named() {
         (&["--registry", "nowhere"], "error: `registry`: `nowhere` is not a url; "),
         (
             &["--registry", "memori:x"],
-            "error: `registry`: unknown registry to register in `memori`; did you mean `memory`?",
+            "error: `registry`: unknown registry (to register in) `memori`; did you mean `memory`?",
         ),
         (
             &["--registry", "memory:x", "--advertise", "here"],

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::BoxError;
 
-/// Writes an error and all its sources in one line. The errors of starting up are written so by `Debug`, since that is what a `main` that
-/// returns them prints.
+/// Writes an error and all its sources in one line. Our errors are written so by `Debug`, since that is what a `main` that returns them
+/// prints.
 pub(crate) fn with_sources(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{error}")?;
     let mut source = error.source();
@@ -171,14 +171,14 @@ impl RpcError {
     }
 }
 
+/// The error with all its sources in one line, since this is what a `main` that returns it prints.
 impl fmt::Debug for RpcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RpcError")
-            .field("code", &self.0.code)
-            .field("message", &self.0.message)
-            .field("executed", &self.0.executed)
-            .field("source", &self.0.source)
-            .finish()
+        match self.code() {
+            // A handler's own message tells them already.
+            Code::Remote => write!(f, "{self}"),
+            _ => with_sources(self, f),
+        }
     }
 }
 
@@ -246,5 +246,14 @@ mod tests {
         let error = RpcError::from(anyhow::anyhow!("cause").context("effect"));
         assert_eq!(error.message(), "effect: cause");
         assert!(error.source().is_some());
+        assert_eq!(format!("{error:?}"), "remote error: effect: cause");
+    }
+
+    #[test]
+    fn debug_tells_the_sources() {
+        let source = anyhow::anyhow!("refused").context("cannot connect");
+        let error = RpcError::with_code(Code::Unavailable, Executed::No, "no list").with_source(source);
+        assert_eq!(error.to_string(), "unavailable: no list");
+        assert_eq!(format!("{error:?}"), "unavailable: no list: cannot connect: refused");
     }
 }

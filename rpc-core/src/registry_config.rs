@@ -205,7 +205,7 @@ mod tests {
             ),
             (
                 "bok:x".into(),
-                "`registry`: unknown registry to register in `bok`; did you mean `book`? registered: book",
+                "`registry`: unknown registry (to register in) `bok`; did you mean `book`? registered: book",
             ),
         ] {
             assert_eq!(registry.registrar().unwrap_err().to_string(), told);

@@ -65,7 +65,8 @@ mod validate;
 ///   `fn m(..) -> impl Future<Output = R> + Send`, so that calls can be spawned. Implement it with `async fn` all the
 ///   same. Other attributes stay where they are: documentation, `#[cfg]`, `#[deprecated]`, `#[must_use]`, `#[allow]`.
 /// - **`FooStub`**, which is `Clone`, `Debug` and `Foo`. The client makes it: `client.stub::<FooStub>()`. Its `with`
-///   returns a stub whose calls have other options.
+///   returns a stub whose calls have other options. A call ends by the client's timeout, 3 s unless told otherwise; one
+///   whose future is dropped is cancelled, here and on the server.
 /// - **`FooDispatcher<T>`**, made of a `T: Foo` by `new`. The server takes it: `Server::builder().service(..)`.
 ///
 /// A method under a `#[cfg]` that does not hold is absent from all three, and from the list that both sides compare
@@ -77,7 +78,7 @@ mod validate;
 /// |---|---|---|---|
 /// | `#[rpc_service(..)]` | `name = "user.UserService"` | the service's name in the registry and on the wire | the trait's name |
 /// | `#[rpc_service(..)]` | `crate = path` | where the framework is found, if it is renamed or re-exported | `::rpc` |
-/// | a method | `#[rpc(idempotent)]` | the method may be run twice, so a call that may have run is repeated | not so |
+/// | a method | `#[rpc(idempotent)]` | the method may be run twice: `failOver` and `failBack` then repeat a call that may have run | not so |
 /// | an argument | `#[rpc(hash)]` | load balancers that hash choose the instance by this argument | all arguments together |
 ///
 /// Names on the wire are written without `r#`. Methods that differ only in case are different methods.

@@ -298,7 +298,10 @@ async fn a_mistake_of_a_server_is_told_when_it_is_started() {
     };
     let registry = |text| Config::from_toml(text).unwrap().server();
     let told = start(registry("registry = 'memry:a'")).await;
-    assert!(told.starts_with("`registry`: unknown registry to register in `memry`; did you mean `memory`?"), "{told}");
+    assert!(
+        told.starts_with("`registry`: unknown registry (to register in) `memry`; did you mean `memory`?"),
+        "{told}"
+    );
     let told = start(Server::builder().max_in_flight(0)).await;
     assert_eq!(
         told,

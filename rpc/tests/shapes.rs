@@ -1,11 +1,12 @@
 //! Two sides that disagree on a service get an error that says so, never wrong values.
 #![allow(clippy::unwrap_used, reason = "what fails outside of a test function fails the test all the same")]
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::raw::{self, Frame, Raw};
 use common::{server, stub, within};
-use rpc::{Code, Executed, RpcError, Server};
+use rpc::{CallOptions, Code, Executed, RpcError, Server};
 
 mod common;
 
@@ -157,6 +158,23 @@ async fn an_unknown_method_is_named() {
     let (_server, users) = provider().await;
     let parts = ["test.Users.removed", "does not have the method"];
     refused(&users, users.removed(), Code::MethodNotFound, &parts).await;
+}
+
+#[tokio::test]
+async fn a_report_names_who_does_not_fit_each_time() {
+    let (server, users) = provider().await;
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&steps);
+    let users = users.with(CallOptions::new().observe(move |report| seen.lock().unwrap().extend(report.steps.clone())));
+    users.removed().await.unwrap_err();
+    users.longer(1).await.unwrap_err();
+    users.longer(2).await.unwrap_err();
+    let steps = std::mem::take(&mut *steps.lock().unwrap());
+    let codes: Vec<_> = steps.iter().map(|step| step.code).collect();
+    assert_eq!(codes, [Code::MethodNotFound, Code::SchemaMismatch, Code::SchemaMismatch].map(Some));
+    for step in &steps {
+        assert_eq!((step.run, &step.instance, step.executed), (1, &server.address().to_string(), Executed::No));
+    }
 }
 
 #[tokio::test]

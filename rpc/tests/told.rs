@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{client, log, server};
-use rpc::{Client, Code, RpcError, Server, rpc_service};
+use rpc::{Code, RpcError, Server, rpc_service};
 use tokio::sync::Notify;
 
 #[rpc_service(name = "test.Greeter")]
@@ -92,7 +92,7 @@ async fn who_comes_while_the_server_leaves_is_told_without_a_warning() {
 #[tokio::test]
 async fn a_registry_that_never_answered_is_said_to_fail_the_calls() {
     log::keep();
-    let client = Client::builder().registry("file:///dev/null/told").build().unwrap();
+    let client = rpc::Client::builder().registry("file:///dev/null/told").build().unwrap();
     let greeter: GreeterStub = client.stub().unwrap();
     assert_eq!(greeter.greet().await.unwrap_err().code(), Code::Unavailable);
     let warnings = log::since(0, "/dev/null/told");

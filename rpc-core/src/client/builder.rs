@@ -157,7 +157,8 @@ impl ClientBuilder {
 
     /// How long a call may take, all attempts together. Default: 3 s. It is sent along, so that the server stops then too.
     ///
-    /// A call ends at most 10 ms after it, never before.
+    /// A call ends at most 10 ms after it, or 110 ms if its fault strategy keeps a run that it does not poll; with `DeadlineExceeded` never
+    /// before it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.config.timeout_ms = Millis(timeout);
         self

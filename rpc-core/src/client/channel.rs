@@ -264,7 +264,7 @@ impl Core {
     }
 
     /// Waits until the service's instances are known. The first call has them looked up, and those that come meanwhile wait for it.
-    pub(super) async fn listed(&self, call: &Invocation) -> Result<(), RpcError> {
+    pub(super) async fn wait_for_list(&self, call: &Invocation) -> Result<(), RpcError> {
         match rare_wait(call.deadline, self.first_list()).await {
             Ok(listed) => listed,
             Err(_) => Err(self.late(call, call.deadline, Executed::No, "while the registry was asked")),

@@ -110,7 +110,7 @@ impl Client {
     }
 
     /// Ends what the fault strategies do in the background, and says how many calls that leaves undone. Dropping the client and its stubs
-    /// ends it too, without a word.
+    /// ends it too, without a word, as does dropping this future.
     pub async fn shutdown(self) -> usize {
         let channels = lock(&self.channels).clone();
         let mut undone = 0;

@@ -2,19 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::channel::MethodShape;
 use super::pool::{ConnectError, Peer};
-use crate::error::Code;
+use crate::ServiceInstance;
+use crate::error::{Code, Executed, RpcError};
 use crate::method::ServiceDescriptor;
 use crate::protocol::message::Description;
 use crate::protocol::shape;
+use crate::report::Step;
 use crate::transport::connection::Connection;
 use crate::transport::outgoing::{Outgoing, Refusal};
 use crate::transport::pending::Settled;
@@ -35,7 +37,8 @@ pub(super) struct Link {
 /// Which instance a link leads to.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// What tells the link from all others, for calls that keep in mind where they have been.
+    /// What tells the instance from all others, for calls that keep in mind where they have been: a hash of its id and its address, which it has
+    /// again when it leaves the list and comes back.
     pub(super) link: u64,
     /// The instance's id.
     pub(super) instance: String,
@@ -102,9 +105,10 @@ impl From<Refusal> for Cause {
 }
 
 impl Link {
-    pub(super) fn new(instance: &str, peer: Arc<Peer>) -> Self {
-        static LINKS: AtomicU64 = AtomicU64::new(0);
-        let target = Target { link: LINKS.fetch_add(1, Ordering::Relaxed), instance: instance.to_owned() };
+    pub(super) fn new(instance: &ServiceInstance, peer: Arc<Peer>) -> Self {
+        let ServiceInstance { id, address, .. } = instance;
+        let link = xxh3_64(format!("{}:{id}:{address}", id.len()).as_bytes());
+        let target = Target { link, instance: id.clone() };
         Self { target: Arc::new(target), peer, route: ArcSwapOption::empty() }
     }
 
@@ -159,6 +163,23 @@ impl Link {
         let route = Arc::new(Route::new(Arc::clone(&self.target), connection, service, shapes));
         self.route.store(Some(Arc::clone(&route)));
         Ok(route)
+    }
+}
+
+/// The steps of a report.
+impl Target {
+    pub(super) fn answered(&self, run: u32) -> Step {
+        Step { run, instance: self.instance.clone(), executed: Executed::Yes, code: None, error: None }
+    }
+
+    pub(super) fn failed(&self, run: u32, error: &RpcError) -> Step {
+        let (executed, code) = (error.executed(), Some(error.code()));
+        Step { executed, code, error: Some(error.to_string()), ..self.answered(run) }
+    }
+
+    pub(super) fn passed_over(&self, run: u32, cause: &Cause) -> Step {
+        let (code, error) = (Some(cause.code), Some(cause.text.clone()));
+        Step { executed: Executed::No, code, error, ..self.answered(run) }
     }
 }
 

@@ -17,7 +17,6 @@ use crate::fault::Reply;
 use crate::invocation::{Invocation, Tried};
 use crate::loadbalancer::{PickContext, Picker};
 use crate::lock::lock;
-use crate::report::Step;
 
 /// Instances whose last connect failed that one run may wait for, where no other is left.
 const MAX_FORGIVEN: usize = 16;
@@ -62,33 +61,30 @@ impl Core {
         }
         loop {
             // Each time in the newest list: it may have become another meanwhile, as when the only provider is replaced.
-            match self.directory.read(|snapshot| self.choose(snapshot, call, &mut passed, &mut tried)) {
-                None => self.listed(call).await?,
+            match self.directory.read(|snapshot| self.choose(snapshot, call, run, &mut passed, &mut tried)) {
+                None => self.wait_for_list(call).await?,
                 Some(Err(error)) => {
                     // Nothing was waited for: a caller that tries on without a pause must not keep its thread from all else.
                     tokio::task::coop::consume_budget().await;
                     return Err(error);
                 }
                 Some(Ok(way)) => {
-                    let Target { link, instance } = way.target();
-                    let step = |executed, code, error| Step { run, instance: instance.clone(), executed, code, error };
-                    maker.sends(call, *link);
+                    let target = way.target();
+                    maker.sends(call, target.link);
                     match self.attempt(&way, call, now, within).await {
                         Ok(reply) => {
                             if call.observed {
-                                lock(&call.progress).steps.push(step(Executed::Yes, None, None));
+                                lock(&call.progress).steps.push(target.answered(run));
                             }
                             return Ok(reply);
                         }
                         Err(Failure::Final(error)) => {
-                            let step = step(error.executed(), Some(error.code()), Some(error.to_string()));
-                            maker.fails(call, *link, step);
+                            maker.fails(call, target.link, target.failed(run, &error));
                             return Err(error);
                         }
                         Err(Failure::Passed(cause)) => {
-                            let step = step(Executed::No, Some(cause.code), Some(cause.text.clone()));
-                            maker.passes(call, *link, step);
-                            passed.add(way.target(), cause);
+                            maker.passes(call, target.link, target.passed_over(run, &cause));
+                            passed.add(target, cause);
                         }
                     }
                 }
@@ -102,6 +98,7 @@ impl Core {
         &self,
         snapshot: &Snapshot,
         call: &Invocation,
+        run: u32,
         passed: &mut Passed,
         tried: &mut Tried,
     ) -> Result<Way, RpcError> {
@@ -111,18 +108,17 @@ impl Core {
             return Ok(way);
         }
         // All were full, and now one is not.
-        let chosen = match snapshot.links.iter().any(|link| passed.may_take(link, call)) {
-            true => choice.choose(passed, tried),
-            false => None,
-        };
-        chosen.ok_or_else(|| self.exhausted(snapshot, call, passed))
+        let freed = snapshot.links.iter().any(|link| passed.may_take(link, call));
+        let chosen = freed.then(|| choice.choose(passed, tried)).flatten();
+        chosen.ok_or_else(|| self.exhausted(snapshot, call, run, passed))
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, passed: &mut Passed) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, run: u32, passed: &mut Passed) -> RpcError {
         let name = self.name(call.ordinal);
         for link in &snapshot.links {
             if let Some(cause) = passed.is_new(link).then(|| link.objection(call.ordinal)).flatten() {
+                lock(&call.progress).steps.push(link.target().passed_over(run, &cause));
                 passed.add(link.target(), cause);
             }
         }
@@ -158,7 +154,8 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The way to an instance that admits the call, that this run has not passed over and to which no earlier run has sent it. Where that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
+    /// The way to an instance that admits the call, that this run has not passed over and to which no earlier run has sent it. Where
+    /// that leaves none, first a recent failure to connect is forgiven, then earlier attempts are.
     fn choose(&self, passed: &mut Passed, tried: &mut Tried) -> Option<Way> {
         let chosen = self.untried(passed, tried);
         let (last @ Some(_), None) = (tried.last(), &chosen) else {

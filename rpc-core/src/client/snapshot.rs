@@ -30,7 +30,7 @@ impl Publish<Snapshot> for Publisher {
             Some(link) => Arc::clone(link),
             None => {
                 let instance = endpoint.instance();
-                Arc::new(Link::new(&instance.id, self.shared.pool.peer(&instance.address)))
+                Arc::new(Link::new(instance, self.shared.pool.peer(&instance.address)))
             }
         };
         let links = endpoints.iter().map(link).collect();

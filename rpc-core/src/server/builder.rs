@@ -170,7 +170,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Listens and serves from then on; then registers, if a registry is named.
+    /// Listens and serves from then on; then registers, if a registry is named. Dropped before it is done, it serves no longer, and what is
+    /// registered by then goes when the registry notices.
     ///
     /// # Errors
     ///
@@ -232,7 +233,10 @@ impl ServerBuilder {
         let accepting = AbortOnDropHandle::new(tokio::spawn(accept(listener, Arc::clone(&shared))));
         // Only now: who finds the instance finds it serving.
         let announced = match registrar {
-            None => Announced::nowhere(),
+            None => {
+                tracing::info!(%address, "serving, and registered nowhere: no registry is named");
+                Announced::nowhere()
+            }
             Some(registrar) => Announced::announce(registrar, announce).await?,
         };
         Ok(Server { address, advertised, shared, accepting, announced })

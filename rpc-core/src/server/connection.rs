@@ -85,7 +85,7 @@ struct Connection {
 /// What one read brought.
 struct Batch {
     read_at: Instant,
-    /// When the last handler was done with, or the connection had to wait: what comes next begins then.
+    /// When the last request or cancel was done with, or the connection had to wait: what comes next begins then.
     now: Instant,
     /// When the client was last given a sign of life that it did not ask for.
     signed_at: Instant,
@@ -132,7 +132,7 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
         biased;
         ended = this.sweep() => ended,
         ended = this.drain() => ended,
-        error = this.output.run(|_| false) => Ended::Io(error),
+        error = this.output.run(|_| None) => Ended::Io(error),
         ended = this.read(reader, decoder, buffer) => ended,
     }
 }
@@ -192,7 +192,10 @@ impl Connection {
                     }
                 }
             }
-            Kind::Cancel => self.handlers.cancel(header.id),
+            Kind::Cancel => {
+                self.handlers.cancel(header.id);
+                batch.now = Instant::now();
+            }
             Kind::Describe => self.describe(header.id, payload)?,
             // A client to which much is under way sees from that that we live.
             Kind::Ping if self.output.has_room() => self.push(Header::plain(Kind::Pong, header.id), &[]),

@@ -7,19 +7,16 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::io::{AsyncWrite, DuplexStream, WriteHalf, duplex, split};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
-use super::fake::{Fake, connected};
-use crate::context::Metadata;
+use super::fake::{self, Fake, connected};
 use crate::lock::lock;
 use crate::protocol::frame::{HEADER, Header, Kind};
 use crate::transport::Io;
 use crate::transport::connection::Connection;
-use crate::transport::outgoing::Outgoing;
 use crate::transport::pending::Settled;
 
 /// Bytes of a request: the header, the method and the time left.
@@ -59,9 +56,7 @@ async fn noted() -> (Arc<Connection>, Fake, impl Fn() -> Vec<usize>) {
 }
 
 async fn call(connection: &Connection) {
-    let (time_left, metadata, body) = (Duration::from_secs(9), Metadata::default(), Bytes::new().into());
-    let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
-    let answer = connection.call(outgoing, Instant::now() + time_left).await;
+    let answer = fake::call(connection, Duration::from_secs(9)).await;
     assert!(matches!(answer, Ok(Settled::Response(..))), "{answer:?}");
 }
 

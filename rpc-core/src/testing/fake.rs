@@ -1,17 +1,22 @@
 //! A peer that speaks the protocol word by word, so that it can also say what no honest peer would.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::codec::Decoder;
 
 use super::probe::ProbeStub;
+use crate::context::Metadata;
 use crate::generated::Stub;
 use crate::protocol::frame::{Frame, FrameDecoder, Header, Kind};
 use crate::protocol::hello::{ClientHello, ServerHello, TableEntry, Welcome};
 use crate::transport::connection::Connection;
+use crate::transport::outgoing::{Outgoing, Refusal};
+use crate::transport::pending::Settled;
 use crate::transport::{Io, Reader};
 
 /// A client's connection, and the server at its other end.
@@ -20,6 +25,13 @@ pub(crate) async fn connected(near: Io, far: Io) -> (Arc<Connection>, Fake) {
     sender.send(far).await.unwrap();
     let (connection, server) = tokio::join!(Connection::open(near, 1_000_000), Fake::server(&mut clients));
     (Arc::new(connection.unwrap()), server)
+}
+
+/// Sends a request without arguments, and waits for what ends the wait.
+pub(crate) async fn call(connection: &Connection, time_left: Duration) -> Result<Settled, Refusal> {
+    let (metadata, body) = (Metadata::default(), Bytes::new().into());
+    let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
+    connection.call(outgoing, Instant::now() + time_left).await
 }
 
 /// One side of a connection, by hand.

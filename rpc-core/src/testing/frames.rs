@@ -106,3 +106,19 @@ async fn ten_thousand_calls_over_a_stream_that_stutters_get_their_own_answers() 
     }
     super::until(|| service.running() == 0).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_is_used_twice_at_a_time_ends_the_connection() {
+    let (network, service) = (Network::default(), Counting::default());
+    let _server = network.serve("10.0.0.1:1", service.server()).await;
+    let mut client = Fake::new(network.dial("10.0.0.1:1").await);
+    client.greet().await;
+    // A nap of 65,535 ms.
+    let nap = [&1_u32.to_le_bytes()[..], &[251, 0xFF, 0xFF]].concat();
+    client.request_with(0, 1, &nap).await;
+    client.request_with(0, 2, &echo_request("another")).await;
+    assert_eq!(client.read().await.unwrap().header.id, 2);
+    client.request_with(0, 1, &echo_request("the same")).await;
+    assert!(client.read().await.is_none());
+    assert_eq!(service.started(), 2);
+}

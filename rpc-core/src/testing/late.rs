@@ -3,28 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 use super::Network;
-use super::fake::Fake;
-use crate::context::Metadata;
+use super::fake::{Fake, call};
 use crate::protocol::frame::{Header, Kind};
 use crate::protocol::message::Response;
 use crate::transport::connection::Connection;
-use crate::transport::outgoing::{Outgoing, Refusal};
 use crate::transport::pending::Settled;
 
 const ADDRESS: &str = "10.0.0.1:1";
 const ROUNDS: u64 = 100;
 const AT_ONCE: u64 = 100;
-
-async fn call(connection: &Connection, time_left: Duration) -> Result<Settled, Refusal> {
-    let (metadata, body) = (Metadata::default(), Bytes::new().into());
-    let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
-    connection.call(outgoing, Instant::now() + time_left).await
-}
 
 /// Answers a call when it is cancelled, which is too late; the call after `count` such ones in time.
 async fn answer_late(mut server: Fake, count: u64) {

@@ -22,6 +22,7 @@ pub(crate) mod probe;
 mod registering;
 mod runs;
 mod script;
+mod time_left;
 
 use std::collections::HashMap;
 use std::io;

@@ -4,15 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::io::duplex;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
 
-use super::fake::connected;
-use crate::context::Metadata;
+use super::fake::{call, connected};
 use crate::protocol::frame::{Header, Kind};
-use crate::transport::outgoing::Outgoing;
 use crate::transport::pending::Settled;
 
 const CALLS: usize = 100;
@@ -28,10 +24,7 @@ async fn long_answers_that_are_there_all_at_once_are_taken_before_more_are_read(
     for _ in 0..CALLS {
         let (connection, taken, most) = (Arc::clone(&connection), Arc::clone(&taken), Arc::clone(&most));
         calls.spawn(async move {
-            let (metadata, body) = (Metadata::default(), Bytes::new().into());
-            let time_left = Duration::from_secs(9);
-            let outgoing = Outgoing::Request { method: 0, codec: 1, time_left, metadata: &metadata, body: &body };
-            let answer = connection.call(outgoing, Instant::now() + time_left).await;
+            let answer = call(&connection, Duration::from_secs(9)).await;
             assert!(matches!(answer, Ok(Settled::Response(..))), "{answer:?}");
             let answered = CALLS - connection.pending().len();
             most.fetch_max(answered - taken.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);

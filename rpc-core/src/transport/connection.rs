@@ -157,7 +157,7 @@ impl Shared {
             // Reading last: a peer that never stops sending would else keep the others from their turn.
             biased;
             cause = self.sweep() => cause,
-            error = self.output.run(|batch| self.expects_more(batch)) => LostCause::Io(error),
+            error = self.output.run(|queued| self.expected(queued)) => LostCause::Io(error),
             cause = self.read(reader, decoder, buffer) => cause,
         };
         guard.0.end(cause);

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The
-//! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready run, so
-//! that their frames share its system call, and waits a little for more that it is told of. Who pushes the only frame at hand, or the last of
-//! as many as are worth a write, writes in place instead ([`Output::flush_now`]): no task switch for a lone call.
+//! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready
+//! run, so that their frames share its system call, and waits a little for more that it is told of. Who pushes the only frame at hand, or the
+//! last of as many as are worth a write, writes in place instead ([`Output::flush_now`]): no task switch for a lone call.
 //!
 //! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
 
@@ -18,10 +18,12 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::Writer;
 use super::sink::{Segment, Sink};
@@ -32,8 +34,11 @@ use crate::protocol::frame::{HEADER, Header};
 /// Senders wait while more than this is queued.
 const ROOM: u64 = 1024 * 1024;
 
-/// How often the flusher lets others run once more while frames are expected. Those who do not come by then are busy with something else.
+/// How often the flusher lets others run once more while frames are expected. Who has not come by then is busy with something else.
 const MAX_TURNS: usize = 8;
+
+/// No further turn is given so long after the flusher was woken: where others compute, each turn may take much longer.
+const MAX_HOLD: Duration = Duration::from_micros(100);
 
 /// The writing side of a connection.
 pub(crate) struct Output {
@@ -49,7 +54,7 @@ struct State {
     /// The writer and what it is writing; away while somebody writes.
     sink: Option<Sink>,
     /// Frames queued since the queue was last taken.
-    batch: usize,
+    frames: usize,
     /// Bytes ever queued.
     queued: u64,
     /// Bytes that the socket accepted.
@@ -83,7 +88,7 @@ impl Output {
                 queue: VecDeque::new(),
                 spare: Vec::new(),
                 sink: Some(Sink::new(writer)),
-                batch: 0,
+                frames: 0,
                 queued: 0,
                 accepted: 0,
                 flusher_woken: false,
@@ -113,7 +118,7 @@ impl Output {
         self.lock().wake();
     }
 
-    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest. Does nothing if a write is unfinished:
+    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest, and what is queued meanwhile. Does nothing if a write is unfinished:
     /// the flusher waits for the socket then, must not lose its place as the one who is woken, and takes what is new along.
     pub(crate) fn flush_now(&self) {
         let unfinished = match self.poll_flush_by(Hand::InPlace, &mut Context::from_waker(Waker::noop())) {
@@ -155,16 +160,24 @@ impl Output {
         (queue.state.accepted, queue.is_idle())
     }
 
-    /// The flusher: writes until the socket fails. Part of the connection's task. `expects_more` tells whether more frames are about to be
-    /// queued, with which the so many that are should leave together.
-    pub(crate) async fn run(&self, expects_more: impl Fn(usize) -> bool) -> io::Error {
+    /// The flusher: writes until the socket fails. Part of the connection's task. `expected` tells how many more frames are about to be queued
+    /// that should leave with so many; `None` if these are enough.
+    pub(crate) async fn run(&self, expected: impl Fn(usize) -> Option<usize>) -> io::Error {
+        // Those who did not come when they were waited for: they are not waited for again.
+        let mut absent = 0;
         loop {
             self.flush.notified().await;
+            let woken = Instant::now();
             // Whoever woke us may have been the first of many that are ready: their frames go out with this one.
             tokio::task::yield_now().await;
-            for _ in 0..MAX_TURNS {
-                let batch = self.lock().batch();
-                if !expects_more(batch) {
+            let mut turns = 0..MAX_TURNS;
+            while let Some(coming) = expected(self.frames()) {
+                absent = absent.min(coming);
+                if coming == absent {
+                    break;
+                }
+                if turns.next().is_none() || woken.elapsed() >= MAX_HOLD {
+                    absent = coming;
                     break;
                 }
                 tokio::task::yield_now().await;
@@ -174,6 +187,11 @@ impl Output {
                 return error;
             }
         }
+    }
+
+    /// How many frames are queued that nobody has begun to write.
+    fn frames(&self) -> usize {
+        self.lock().frames()
     }
 
     /// Writes everything that is queued. For the time before [`run`](Self::run) does it.
@@ -235,8 +253,10 @@ impl Output {
             };
             let mut written = 0;
             let result = sink.poll_write_all(cx, &mut written);
-            self.put_back(sink, written);
+            let is_drained = self.put_back(sink, written);
             match result {
+                // What others have queued meanwhile would keep a caller from his own work.
+                Poll::Ready(Ok(())) if hand == Hand::InPlace && !is_drained => return Poll::Pending,
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Pending => return Poll::Pending,
@@ -244,21 +264,24 @@ impl Output {
         }
     }
 
-    fn put_back(&self, mut sink: Sink, written: u64) {
+    /// Ends a turn of writing. Whether nothing was queued meanwhile.
+    fn put_back(&self, mut sink: Sink, written: u64) -> bool {
         let mut state = lock(&self.state);
         if state.closed {
-            return;
+            return true;
         }
         state.accepted += written;
         if let Some(drained) = sink.drained.take() {
             state.spare = drained;
         }
         state.sink = Some(sink);
+        let is_drained = state.queue.is_empty();
         if state.someone_waits_for_room && state.has_room() {
             state.someone_waits_for_room = false;
             drop(state);
             self.room.notify_waiters();
         }
+        is_drained
     }
 }
 
@@ -301,7 +324,7 @@ impl State {
         let Some(mut sink) = self.sink.take() else {
             return Ok(None);
         };
-        self.batch = 0;
+        self.frames = 0;
         if sink.segments.is_empty() {
             // Also hands the emptied list back, so that its memory serves the next batch.
             std::mem::swap(&mut sink.segments, &mut self.queue);
@@ -339,7 +362,7 @@ impl Queue<'_> {
             return;
         }
         let length = head_len + body.iter().map(Bytes::len).sum::<usize>();
-        state.batch += 1;
+        state.frames += 1;
         state.queued += (HEADER + length) as u64;
         let length = u32::try_from(length).expect("a payload was checked against the peer's limit");
         let buffer = state.buffer();
@@ -368,8 +391,8 @@ impl Queue<'_> {
     }
 
     /// How many frames are queued that nobody has begun to write.
-    pub(crate) fn batch(&self) -> usize {
-        self.state.batch
+    pub(crate) fn frames(&self) -> usize {
+        self.state.frames
     }
 
     /// How many bytes will have been accepted once everything queued so far has been.

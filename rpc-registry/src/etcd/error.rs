@@ -23,7 +23,7 @@ pub(super) enum Failure {
     #[error("cannot {what}: etcd at `{endpoints}` refuses it")]
     Refused { what: &'static str, endpoints: Arc<str>, source: Arc<Error> },
     #[error(
-        "instance `{id}` of service `{service}` is registered already, at `{theirs}`, and cannot be at `{ours}` too; give one of them another id, or wait until the other is gone"
+        "instance `{id}` of service `{service}` is registered already, at `{theirs}`, and cannot be at `{ours}` too; give one of them another id, or wait until the other is gone; one that crashed goes with its lease"
     )]
     Taken { service: String, id: String, theirs: String, ours: String },
     #[error("instance `{id}` of service `{service}` cannot be written as JSON")]

@@ -45,7 +45,7 @@ fn advice(kind: ErrorKind) -> &'static str {
         ErrorKind::ReadOnlyFilesystem => "nothing can be written there, name another directory",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name another directory",
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "something else is in the way, name another directory",
-        ErrorKind::NotFound => "somebody removed the directory, register again",
+        ErrorKind::NotFound => "it was removed or cannot be made there, name another directory or register again",
         ErrorKind::InvalidFilename => "the system does not take such a name, give the service a shorter one",
         ErrorKind::Unsupported => "its file system cannot do that, name a directory on a local one",
         _ => "see what the system says, or name another directory",

@@ -32,6 +32,7 @@ impl Held {
     pub(super) fn announce(service: Service, wanted: ServiceInstance) -> Result<Self, Failure> {
         let value = written(&wanted)?;
         service.make()?;
+        tell_of_another(&service, &wanted);
         let (entry, lock) = Entry::claim(service.dir())?;
         if let Err(failure) = entry.write(&value) {
             if let Err(error) = entry.remove() {
@@ -95,6 +96,21 @@ impl Held {
     /// When a file cannot be removed.
     pub(super) fn release(self) -> Result<(), Failure> {
         self.entry.remove()
+    }
+}
+
+/// Warns of a provider elsewhere that has the same id: clients will call the later one alone.
+fn tell_of_another(service: &Service, wanted: &ServiceInstance) {
+    let Ok(Some(list)) = service.list() else { return };
+    let ServiceInstance { service, id, address, .. } = wanted;
+    if let Some(other) = list.instances.iter().find(|other| other.id == *id && other.address != *address) {
+        tracing::warn!(
+            service,
+            id,
+            address,
+            other = other.address,
+            "another provider has this id; it gets no calls any more"
+        );
     }
 }
 

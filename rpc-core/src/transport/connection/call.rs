@@ -84,7 +84,7 @@ impl Shared {
         let inserted = self.pending.insert(allowed as usize, waker, end, deadline).ok_or(Refusal::Full(allowed))?;
         frame.push(inserted.id, &mut queue);
         let is_alone = inserted.under_way == 1 && was_idle;
-        if is_alone || is_batch(queue.batch(), inserted.under_way) {
+        if is_alone || is_batch(queue.frames(), inserted.under_way) {
             drop(queue);
             self.output.flush_now();
         } else {
@@ -96,10 +96,11 @@ impl Shared {
         Ok(inserted.id)
     }
 
-    /// Whether callers who have been answered are about to queue requests that should leave with the `queued` ones.
-    pub(super) fn expects_more(&self, queued: usize) -> bool {
+    /// How many callers have their answer and are about to take it, whose next requests should leave with the `queued` ones; `None` if these
+    /// are enough.
+    pub(super) fn expected(&self, queued: usize) -> Option<usize> {
         let under_way = self.pending.under_way();
-        self.pending.len() < under_way && !is_half(queued, under_way)
+        (!is_half(queued, under_way)).then(|| under_way.saturating_sub(self.pending.len()))
     }
 
     /// Tells the server that nobody waits for these any more.

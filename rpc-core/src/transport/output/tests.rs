@@ -25,7 +25,7 @@ async fn frames_leave_in_order_whoever_writes_them() {
     let (output, mut far) = output(1_000);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|_| false).await }
+        async move { output.run(|_| None).await }
     });
     let bodies: Vec<Vec<u8>> = (0..60).map(|i| vec![i; [0, 5, 3_000, SHARED_FROM, 40_000][i as usize % 5]]).collect();
     let mut expected = Vec::new();
@@ -82,7 +82,7 @@ async fn writing_in_place_leaves_the_flushers_wait_for_the_socket_alone() {
     let (output, mut far) = output(64);
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|_| false).await }
+        async move { output.run(|_| None).await }
     });
     push(&output, 1, &[1; 500]);
     output.wake();
@@ -104,7 +104,7 @@ async fn senders_wait_for_room_and_get_it() {
     assert!(!output.has_room());
     let flusher = tokio::spawn({
         let output = Arc::clone(&output);
-        async move { output.run(|_| false).await }
+        async move { output.run(|_| None).await }
     });
     output.wake();
     let reader = tokio::spawn(async move {
@@ -137,7 +137,7 @@ async fn a_failed_write_in_place_ends_the_flusher() {
     drop(far);
     push(&output, 1, b"body");
     output.flush_now();
-    assert_eq!(output.run(|_| false).await.kind(), io::ErrorKind::BrokenPipe);
+    assert_eq!(output.run(|_| None).await.kind(), io::ErrorKind::BrokenPipe);
 }
 
 #[tokio::test]
@@ -177,34 +177,90 @@ async fn frames_of_tasks_that_are_ready_leave_with_the_one_that_woke_the_flusher
     let mut frames = [0; 1_000];
     tokio::select! {
         biased;
-        error = output.run(|_| false) => panic!("{error}"),
+        error = output.run(|_| None) => panic!("{error}"),
         length = far.read(&mut frames) => assert_eq!(length.unwrap(), 4 * 24),
     }
 }
 
-#[tokio::test]
-async fn the_flusher_waits_for_frames_that_are_expected_and_not_for_long() {
-    let (output, mut far) = output(1_000);
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    push(&output, 0, b"");
-    output.wake();
-    let expects = {
-        let (output, asked) = (Arc::clone(&output), Arc::clone(&asked));
-        move |batch| {
-            let mut asked = asked.lock().unwrap();
-            asked.push(batch);
-            if asked.len() == 2 {
-                push(&output, 1, b"");
-            }
-            true
-        }
+/// Runs the flusher until everything is written, with one who says each time how many more are expected. What it was asked.
+async fn asked_for(output: &Output, far: &mut DuplexStream, expected: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    let asked = Mutex::new(Vec::new());
+    let expected = |frames| {
+        lock(&asked).push(frames);
+        expected(frames)
     };
     let mut frames = [0; 1_000];
     tokio::select! {
         biased;
-        error = output.run(expects) => panic!("{error}"),
-        length = far.read(&mut frames) => assert_eq!(length.unwrap(), 2 * 24),
+        error = output.run(expected) => panic!("{error}"),
+        length = far.read(&mut frames) => println!("{length:?}"),
     }
-    assert_eq!(*asked.lock().unwrap(), [1, 1, 2, 2, 2, 2, 2, 2]);
-    assert_eq!(output.lock().batch(), 0);
+    assert!(output.lock().is_idle());
+    asked.into_inner().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_flusher_waits_for_frames_that_are_expected_and_not_for_long() {
+    let (output, mut far) = output(1_000);
+    push(&output, 0, b"");
+    output.wake();
+    let comes_late = Mutex::new(3);
+    let asked = asked_for(&output, &mut far, |_| {
+        let mut turns = lock(&comes_late);
+        *turns -= 1;
+        if *turns == 0 {
+            push(&output, 1, b"");
+        }
+        Some(1)
+    });
+    assert_eq!(asked.await, [1, 1, 1, 2, 2, 2, 2, 2, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_flusher_does_not_wait_when_there_is_enough() {
+    let (output, mut far) = output(1_000);
+    push(&output, 0, b"");
+    output.wake();
+    assert_eq!(asked_for(&output, &mut far, |frames| (frames < 1).then_some(7)).await, [1]);
+}
+
+#[tokio::test]
+async fn the_flusher_waits_no_longer_than_its_time_where_turns_are_long() {
+    let (output, mut far) = output(1_000);
+    push(&output, 0, b"");
+    output.wake();
+    tokio::spawn(async {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < MAX_HOLD {}
+    });
+    assert_eq!(asked_for(&output, &mut far, |_| Some(1)).await, [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_did_not_come_is_not_waited_for_again() {
+    let (output, mut far) = output(1_000);
+    let (asked, coming) = (Mutex::new(0), Mutex::new(2));
+    let flush = async |output: &Output, far: &mut DuplexStream| {
+        push(output, 0, b"");
+        output.wake();
+        far.read_exact(&mut [0; 24]).await.unwrap();
+        std::mem::take(&mut *lock(&asked))
+    };
+    let flusher = output.run(|_| {
+        *lock(&asked) += 1;
+        Some(*lock(&coming))
+    });
+    let rounds = async {
+        let mut all = Vec::new();
+        for now_coming in [2, 2, 3, 3, 1, 2] {
+            *lock(&coming) = now_coming;
+            all.push(flush(&output, &mut far).await);
+        }
+        all
+    };
+    tokio::select! {
+        biased;
+        error = flusher => panic!("{error}"),
+        all = rounds => assert_eq!(all, [9, 1, 9, 1, 1, 9]),
+    }
 }

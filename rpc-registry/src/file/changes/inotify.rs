@@ -157,7 +157,9 @@ mod tests {
             let told = "lookups go on meanwhile, every 5 s";
             assert_eq!(error, format!("cannot watch `/x`, as a limit is reached; raise {limit}; {told}"));
         }
-        assert!(failure(Path::new("/x"), Errno::NOENT.into()).to_string().starts_with("cannot watch `/x`; somebody"));
+        assert!(
+            failure(Path::new("/x"), Errno::NOENT.into()).to_string().starts_with("cannot watch `/x`; it was removed")
+        );
     }
 
     #[tokio::test]
