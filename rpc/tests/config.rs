@@ -240,7 +240,7 @@ fn a_mistake_is_told_when_the_client_is_built_with_its_key() {
     const BALANCERS: &str = "registered: consistentHash, random, roundRobin";
     const FAULTS: &str = "registered: failBack, failFast, failOver, failSafe";
     const IS_LINKED: &str = "is the crate that brings it named in the program (`use the_crate as _;`), and the cargo feature on that it may need?";
-    const SERVICES: &str = "there are: Accounts, Strict";
+    const SERVICES: &str = "there are: Accounts, Strict; remove the section, or use the crate that has the trait";
     const METHODS: &str = "it has: instance, instance_too, hang, hang_too";
     for (text, told) in [
         ("client.fault = 'failover'", format!("`client.fault`: unknown fault strategy `failover`; did you mean `failOver`? {FAULTS}")),

@@ -40,7 +40,7 @@ pub enum BuildError {
     #[error(transparent)]
     Plugin(#[from] PluginError),
     /// Something is said for a service that is not part of the program.
-    #[error("`client.services.{asked}`: there is no service `{asked}` in this program;{} there are: {}", meant(.nearest), .services.join(", "))]
+    #[error("`client.services.{asked}`: there is no service `{asked}` in this program;{} there are: {}; remove the section, or use the crate that has the trait", meant(.nearest), .services.join(", "))]
     UnknownService {
         /// The name that is no service's trait.
         asked: String,

@@ -177,9 +177,9 @@ impl Target {
         Step { executed, code, error: Some(error.to_string()), ..self.answered(run) }
     }
 
-    pub(super) fn passed_over(&self, run: u32, cause: &Cause) -> Step {
-        let (code, error) = (Some(cause.code), Some(cause.text.clone()));
-        Step { executed: Executed::No, code, error, ..self.answered(run) }
+    pub(super) fn passed_over(&self, run: u32, cause: Cause) -> Step {
+        let Cause { code, text } = cause;
+        Step { executed: Executed::No, code: Some(code), error: Some(text), ..self.answered(run) }
     }
 }
 

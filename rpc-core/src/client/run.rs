@@ -10,33 +10,28 @@ use tokio::time::Instant;
 use super::attempt::Failure;
 use super::channel::Core;
 use super::maker::Maker;
-use super::route::{Cause, Link, Target, Way};
+use super::route::{Link, Way};
 use super::snapshot::Snapshot;
 use crate::error::{Code, Executed, RpcError};
 use crate::fault::Reply;
 use crate::invocation::{Invocation, Tried};
 use crate::loadbalancer::{PickContext, Picker};
 use crate::lock::lock;
+use crate::report::Step;
 
 /// Instances whose last connect failed that one run may wait for, where no other is left.
 const MAX_FORGIVEN: usize = 16;
 /// Causes that an error tells.
 const MAX_TOLD: usize = 8;
 
-/// The instances that were passed over in this run, and why.
+/// The instances that were passed over in this run; why is told by its steps.
 #[derive(Default)]
 struct Passed {
     links: HashSet<u64>,
-    causes: Vec<(String, Cause)>,
     forgiven: usize,
 }
 
 impl Passed {
-    fn add(&mut self, target: &Target, cause: Cause) {
-        self.links.insert(target.link);
-        self.causes.push((target.instance.clone(), cause));
-    }
-
     fn is_new(&self, link: &Link) -> bool {
         self.links.is_empty() || !self.links.contains(&link.target().link)
     }
@@ -83,8 +78,8 @@ impl Core {
                             return Err(error);
                         }
                         Err(Failure::Passed(cause)) => {
-                            maker.passes(call, target.link, target.passed_over(run, &cause));
-                            passed.add(target, cause);
+                            maker.passes(call, target.link, target.passed_over(run, cause));
+                            passed.links.insert(target.link);
                         }
                     }
                 }
@@ -114,15 +109,14 @@ impl Core {
     }
 
     /// The error of a run that found no instance: each with its cause, and the cause's code if all share it.
-    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, run: u32, passed: &mut Passed) -> RpcError {
+    fn exhausted(&self, snapshot: &Snapshot, call: &Invocation, run: u32, passed: &Passed) -> RpcError {
         let name = self.name(call.ordinal);
-        for link in &snapshot.links {
-            if let Some(cause) = passed.is_new(link).then(|| link.objection(call.ordinal)).flatten() {
-                lock(&call.progress).steps.push(link.target().passed_over(run, &cause));
-                passed.add(link.target(), cause);
-            }
+        let steps = &mut lock(&call.progress).steps;
+        for link in snapshot.links.iter().filter(|link| passed.is_new(link)) {
+            steps.extend(link.objection(call.ordinal).map(|cause| link.target().passed_over(run, cause)));
         }
-        let Some(((_, first), others)) = passed.causes.split_first() else {
+        let mut told = steps.iter().filter(|step| step.run == run);
+        let Some(code) = told.clone().next().and_then(|first| first.code) else {
             let (registry, service, count) = (&self.shared.registry, call.service(), snapshot.endpoints.len());
             let (code, message) = match count {
                 0 => (
@@ -135,15 +129,20 @@ impl Core {
             };
             return RpcError::with_code(code, Executed::No, message);
         };
-        let shared = others.iter().all(|(_, cause)| cause.code == first.code);
-        let code = if shared { first.code } else { Code::Unavailable };
-        let told = passed.causes.iter().take(MAX_TOLD).map(|(instance, cause)| format!("{instance}: {}", cause.text));
-        let mut told = told.collect::<Vec<_>>().join("; ");
-        if let Some(more @ 1..) = passed.causes.len().checked_sub(MAX_TOLD) {
-            told.push_str(&format!("; and {more} more"));
+        let is_shared = told.clone().all(|step| step.code == Some(code));
+        let code = if is_shared { code } else { Code::Unavailable };
+        let causes: Vec<_> = told.by_ref().take(MAX_TOLD).map(told_by).collect();
+        let mut causes = causes.join("; ");
+        if let more @ 1.. = told.count() {
+            causes.push_str(&format!("; and {more} more"));
         }
-        RpcError::with_code(code, Executed::No, format!("`{name}`: no instance can take the call ({told})"))
+        RpcError::with_code(code, Executed::No, format!("`{name}`: no instance can take the call ({causes})"))
     }
+}
+
+/// An instance that was passed over, with its cause.
+fn told_by(step: &Step) -> String {
+    format!("{}: {}", step.instance, step.error.as_deref().unwrap_or_default())
 }
 
 /// What an instance is chosen by.

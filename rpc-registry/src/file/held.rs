@@ -32,7 +32,6 @@ impl Held {
     pub(super) fn announce(service: Service, wanted: ServiceInstance) -> Result<Self, Failure> {
         let value = written(&wanted)?;
         service.make()?;
-        tell_of_another(&service, &wanted);
         let (entry, lock) = Entry::claim(service.dir())?;
         if let Err(failure) = entry.write(&value) {
             if let Err(error) = entry.remove() {
@@ -100,7 +99,7 @@ impl Held {
 }
 
 /// Warns of a provider elsewhere that has the same id: clients will call the later one alone.
-fn tell_of_another(service: &Service, wanted: &ServiceInstance) {
+pub(super) fn tell_of_another(service: &Service, wanted: &ServiceInstance) {
     let Ok(Some(list)) = service.list() else { return };
     let ServiceInstance { service, id, address, .. } = wanted;
     if let Some(other) = list.instances.iter().find(|other| other.id == *id && other.address != *address) {

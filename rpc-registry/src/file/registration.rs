@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::aside;
 use super::error::Failure;
-use super::held::Held;
+use super::held::{Held, tell_of_another};
 use super::service::Service;
 
 /// How often to see whether the files are still there: whoever cleans up old ones knows nothing of locks.
@@ -39,7 +39,11 @@ impl Announced {
         if id.is_empty() {
             return Err(Failure::Empty("instance id"));
         }
-        let held = aside(move || Held::announce(service, instance)).await?;
+        let announce = move || {
+            tell_of_another(&service, &instance);
+            Held::announce(service, instance)
+        };
+        let held = aside(announce).await?;
         let held = Arc::new(Mutex::new(Some(held)));
         let keeping = tokio::spawn(keep(Arc::clone(&held), name.clone(), id.clone())).abort_handle();
         Ok(Self { service: name, id, held, keeping })
