@@ -100,8 +100,12 @@ impl Held {
 
 /// Warns of a provider elsewhere that has the same id: clients will call the later one alone.
 pub(super) fn tell_of_another(service: &Service, wanted: &ServiceInstance) {
-    let Ok(Some(list)) = service.list() else { return };
+    let there = service.list();
     let ServiceInstance { service, id, address, .. } = wanted;
+    let list = match there {
+        Ok(list) => list.unwrap_or_default(),
+        Err(error) => return tracing::debug!(service, id, %error, "whether another provider has this id is not known"),
+    };
     if let Some(other) = list.instances.iter().find(|other| other.id == *id && other.address != *address) {
         tracing::warn!(
             service,

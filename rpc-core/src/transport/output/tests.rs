@@ -1,6 +1,6 @@
 //! Which bytes leave, in which order, and which count as accepted.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
@@ -197,6 +197,52 @@ async fn asked_for(output: &Output, far: &mut DuplexStream, expected: impl Fn(us
     }
     assert!(output.lock().is_idle());
     asked.into_inner().unwrap()
+}
+
+/// Queues another frame in the middle of the first write.
+struct Joined {
+    output: Arc<OnceLock<Weak<Output>>>,
+    writes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl AsyncWrite for Joined {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut writes = lock(&self.writes);
+        if writes.is_empty() {
+            push(&self.output.get().unwrap().upgrade().unwrap(), 2, b"");
+        }
+        writes.push(bytes.len());
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_queued_while_a_caller_writes_is_left_to_the_flusher() {
+    let (place, writes) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(Vec::new())));
+    let joined = Joined { output: Arc::clone(&place), writes: Arc::clone(&writes) };
+    let output = Arc::new(Output::new(Box::new(joined)));
+    place.set(Arc::downgrade(&output)).unwrap();
+    push(&output, 1, b"");
+    output.flush_now();
+    assert_eq!((&lock(&writes)[..], output.lock().is_idle()), (&[24][..], false));
+    let written = async {
+        while !output.lock().is_idle() {
+            tokio::time::sleep(MAX_HOLD).await;
+        }
+    };
+    tokio::select! {
+        error = output.run(|_| None) => panic!("{error}"),
+        () = written => assert_eq!(lock(&writes)[..], [24, 24]),
+        () = tokio::time::sleep(Duration::from_secs(1)) => panic!("nobody writes it"),
+    }
 }
 
 #[tokio::test(start_paused = true)]
