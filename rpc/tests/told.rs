@@ -101,3 +101,28 @@ async fn a_registry_that_never_answered_is_said_to_fail_the_calls() {
         "{warnings:?}"
     );
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_second_provider_with_one_id_is_warned_of_and_a_provider_that_comes_back_is_not() {
+    log::keep();
+    let dir = tempfile::tempdir().unwrap();
+    let registry = format!("file://{}", dir.path().display());
+    let provider = |advertised: &'static str| {
+        let server = server(GreeterDispatcher::new(Polite::default())).registry(registry.as_str());
+        server.id("told-twice").advertise(advertised).start()
+    };
+    let warnings = || log::since(0, "told-twice");
+    let first = provider("10.0.0.1:1").await.unwrap();
+    drop(first);
+    let first = provider("10.0.0.1:1").await.unwrap();
+    assert_eq!(warnings(), [""; 0]);
+    let second = provider("10.0.0.2:1").await.unwrap();
+    let told = warnings();
+    assert!(
+        matches!(&told[..], [one] if one.contains("another provider has this id") && one.contains("other=10.0.0.1:1")),
+        "{told:?}"
+    );
+    first.shutdown().await;
+    second.shutdown().await;
+}
