@@ -82,7 +82,11 @@ async fn dropping_a_registration_is_as_a_crash() {
     let mut watch = watch(&registry).await;
     let registration = registry.register(instance("a")).await.unwrap();
     sees(&mut watch, &["a"]).await;
+    let lock = fs::File::open(&common::paths(dir.path(), ".lock")[0]).unwrap();
     drop(registration);
+    // Before the runtime has had a turn.
+    lock.try_lock_shared().unwrap();
+    drop(lock);
     sees(&mut watch, &[]).await;
     assert_eq!(files(dir.path()), [""; 0]);
 }

@@ -98,6 +98,16 @@ impl Held {
     }
 }
 
+impl Drop for Held {
+    /// Unlocks before the file is closed: a child process that was forked and has not begun its own program yet has the file too, and the
+    /// instance would look alive until it does.
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::debug!(%error, "a registration ends when its file is closed everywhere");
+        }
+    }
+}
+
 /// Warns of a provider elsewhere that has the same id: clients will call the later one alone.
 pub(super) fn tell_of_another(service: &Service, wanted: &ServiceInstance) {
     let there = service.list();
@@ -170,6 +180,18 @@ mod tests {
             held.mend().unwrap();
             assert_eq!(held.entry, entry);
         }
+    }
+
+    #[test]
+    fn what_is_dropped_is_gone_though_a_child_process_has_its_files_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Arc::new(Root::named(dir.path().to_owned()));
+        let service = Service::new(root, Arc::default(), "user").unwrap();
+        let held = Held::announce(service.clone(), instance()).unwrap();
+        let of_child = held.lock.try_clone().unwrap();
+        drop(held);
+        assert_eq!(service.list().unwrap().unwrap().instances, []);
+        drop(of_child);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One registration, and the task that looks after it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rpc_core::registry::Registration;
@@ -45,7 +45,7 @@ impl Announced {
         };
         let held = aside(announce).await?;
         let held = Arc::new(Mutex::new(Some(held)));
-        let keeping = tokio::spawn(keep(Arc::clone(&held), name.clone(), id.clone())).abort_handle();
+        let keeping = tokio::spawn(keep(Arc::downgrade(&held), name.clone(), id.clone())).abort_handle();
         Ok(Self { service: name, id, held, keeping })
     }
 
@@ -81,12 +81,13 @@ impl Drop for Announced {
     }
 }
 
-/// Mends what others break, for ever.
-async fn keep(held: Shared, service: String, id: String) {
+/// Mends what others break, as long as the registration is held. It does not hold it itself: a task that is aborted lives on until its
+/// runtime has a turn for it, and what it held would look alive until then.
+async fn keep(held: Weak<Mutex<Option<Held>>>, service: String, id: String) {
     let mut is_down = false;
     loop {
         sleep(CHECK_EVERY).await;
-        let held = Arc::clone(&held);
+        let Some(held) = held.upgrade() else { return };
         let mended = aside(move || lock(&held).as_mut().map_or(Ok(()), Held::mend)).await;
         if let Err(error) = &mended
             && !is_down
