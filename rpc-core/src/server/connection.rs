@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::codec::Decoder;
 
 use super::Shared as Server;
 use super::greeting::{Greeted, HELLO_WITHIN, greet};
@@ -20,12 +18,12 @@ use super::handlers::Handlers;
 use super::pace::LONG_POLL;
 use crate::context::Ends;
 use crate::protocol::Malformed;
-use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
+use crate::protocol::frame::{Frame, FrameError, Header, Kind};
 use crate::protocol::message::Response;
 use crate::status::{Status, StatusCode};
+use crate::transport::input::Input;
 use crate::transport::output::Output;
-use crate::transport::read::read;
-use crate::transport::{Io, Reader, TICK};
+use crate::transport::{Io, TICK};
 
 /// A connection from which nothing was read for this long is dead: clients ping every 10 s.
 const SILENT_AFTER: Duration = Duration::from_secs(30);
@@ -110,7 +108,7 @@ pub(super) async fn serve(io: Io, server: Arc<Server>) {
 }
 
 async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
-    let Greeted { output, reader, decoder, buffer, peer, client_max_frame } = greeted;
+    let Greeted { output, input, peer, client_max_frame } = greeted;
     let connection = Arc::new(Connection {
         ends: Arc::new(Ends { instance: server.instance.clone(), peer }),
         server,
@@ -133,17 +131,17 @@ async fn drive(greeted: Greeted, server: Arc<Server>) -> Ended {
         ended = this.sweep() => ended,
         ended = this.drain() => ended,
         error = this.output.run(|_| None) => Ended::Io(error),
-        ended = this.read(reader, decoder, buffer) => ended,
+        ended = this.read(input) => ended,
     }
 }
 
 impl Connection {
-    async fn read(self: &Arc<Self>, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> Ended {
+    async fn read(self: &Arc<Self>, mut input: Input) -> Ended {
         let mut batch =
             Batch { read_at: self.opened, now: self.opened, signed_at: self.opened, in_place: true, unread_replies: 0 };
         loop {
             loop {
-                match decoder.decode(&mut buffer) {
+                match input.next() {
                     Ok(Some(frame)) => {
                         // Handlers bound their answers themselves; what this task replies by itself is bounded here.
                         if batch.unread_replies >= MAX_UNREAD_REPLIES || frame.header.kind == Kind::Describe {
@@ -160,12 +158,12 @@ impl Connection {
                 }
             }
             // A long request on a slow line: the client's ping stands behind it, so that it gets no pong for what it asks.
-            if !buffer.is_empty() && batch.read_at >= batch.signed_at + SIGN_EVERY && self.output.has_room() {
+            if input.has_begun() && batch.read_at >= batch.signed_at + SIGN_EVERY && self.output.has_room() {
                 batch.signed_at = batch.read_at;
                 self.push(Header::plain(Kind::Pong, 0), &[]);
             }
             self.output.flush_now();
-            match read(&mut reader, &mut buffer, decoder.missing()).await {
+            match input.read().await {
                 Ok(0) => return Ended::Closed,
                 Ok(_) => {
                     batch.read_at = Instant::now();

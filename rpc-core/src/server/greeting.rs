@@ -3,16 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use tokio_util::codec::Decoder;
-
 use super::Shared as Server;
 use super::connection::{CLOSE_WITHIN, ECHO_WITHIN, Ended};
-use crate::protocol::frame::{FrameDecoder, Header, Kind};
+use crate::protocol::frame::{Header, Kind};
 use crate::protocol::hello::{ClientHello, MAX_CLIENT_HELLO, ServerHello, Welcome};
+use crate::transport::Io;
+use crate::transport::input::Input;
 use crate::transport::output::Output;
-use crate::transport::read::read;
-use crate::transport::{Io, Reader};
 
 /// How long a client may take to say hello.
 pub(super) const HELLO_WITHIN: Duration = Duration::from_secs(5);
@@ -20,10 +17,7 @@ pub(super) const HELLO_WITHIN: Duration = Duration::from_secs(5);
 /// A stream on which hellos were exchanged.
 pub(super) struct Greeted {
     pub(super) output: Output,
-    pub(super) reader: Reader,
-    pub(super) decoder: FrameDecoder,
-    /// What was read beyond the hello.
-    pub(super) buffer: BytesMut,
+    pub(super) input: Input,
     pub(super) peer: Option<SocketAddr>,
     /// The longest payload that the client accepts.
     pub(super) client_max_frame: u32,
@@ -31,11 +25,10 @@ pub(super) struct Greeted {
 
 /// Exchanges hellos.
 pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
-    let Io { mut reader, writer, peer } = io;
-    let mut decoder = FrameDecoder::new(MAX_CLIENT_HELLO);
-    let mut buffer = BytesMut::new();
+    let Io { reader, writer, peer } = io;
+    let mut input = Input::new(reader, MAX_CLIENT_HELLO);
     let hello = tokio::select! {
-        hello = read_hello(&mut reader, &mut decoder, &mut buffer) => hello?,
+        hello = read_hello(&mut input) => hello?,
         () = tokio::time::sleep(HELLO_WITHIN) => return Err(Ended::NoHelloInTime),
         () = left_for(ECHO_WITHIN, server) => return Err(Ended::Drained),
     };
@@ -55,8 +48,8 @@ pub(super) async fn greet(io: Io, server: &Server) -> Result<Greeted, Ended> {
         methods: server.table.hello(),
     }));
     output.wake();
-    decoder.set_max_frame(server.max_frame);
-    Ok(Greeted { output, reader, decoder, buffer, peer, client_max_frame: hello.max_frame })
+    input.set_max_frame(server.max_frame);
+    Ok(Greeted { output, input, peer, client_max_frame: hello.max_frame })
 }
 
 /// Waits until the server has been leaving for this long.
@@ -65,19 +58,15 @@ async fn left_for(time: Duration, server: &Server) {
     tokio::time::sleep(time).await;
 }
 
-async fn read_hello(
-    reader: &mut Reader,
-    decoder: &mut FrameDecoder,
-    buffer: &mut BytesMut,
-) -> Result<ClientHello, Ended> {
+async fn read_hello(input: &mut Input) -> Result<ClientHello, Ended> {
     loop {
-        if let Some(frame) = decoder.decode(buffer)? {
+        if let Some(frame) = input.next()? {
             return match frame.header.kind {
                 Kind::Hello => Ok(ClientHello::decode(frame.payload)?),
                 kind => Err(Ended::NoHello(kind)),
             };
         }
-        if read(reader, buffer, decoder.missing()).await? == 0 {
+        if input.read().await? == 0 {
             return Err(Ended::Closed);
         }
     }

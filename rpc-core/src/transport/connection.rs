@@ -5,28 +5,26 @@
 
 mod call;
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::codec::Decoder;
 use tokio_util::task::AbortOnDropHandle;
 
 use self::call::Call;
 use super::greeting::{Greeted, OpenError, greet};
+use super::input::Input;
 use super::liveness::{Liveness, PONG_WITHIN, Verdict};
 use super::outgoing::{Outgoing, Refusal};
 use super::output::Output;
 use super::pending::{Pending, Settled};
-use super::read::read;
-use super::{Io, Reader, TICK};
+use super::{Io, TICK};
 use crate::protocol::Malformed;
 use crate::protocol::codec::Codec;
-use crate::protocol::frame::{Frame, FrameDecoder, FrameError, Header, Kind};
+use crate::protocol::frame::{Frame, FrameError, Header, Kind};
 use crate::protocol::hello::Welcome;
 use crate::protocol::message::{self, Description, Response};
 
@@ -55,6 +53,8 @@ struct Shared {
     has_left: AtomicBool,
     lost: OnceLock<LostCause>,
     wants_sweep: Notify,
+    /// See [`least_batch`](call::least_batch).
+    least_batch: AtomicUsize,
     opened: Instant,
     /// When something was last read, in nanoseconds since `opened`.
     last_read: AtomicU64,
@@ -82,7 +82,7 @@ pub(crate) enum LostCause {
 impl Connection {
     /// Exchanges hellos and begins to drive the connection. The caller bounds the time.
     pub(crate) async fn open(io: Io, max_frame: u32) -> Result<Self, OpenError> {
-        let Greeted { output, reader, decoder, buffer, welcome } = greet(io, max_frame).await?;
+        let Greeted { output, input, welcome } = greet(io, max_frame).await?;
         let shared = Arc::new(Shared {
             output,
             pending: Pending::default(),
@@ -91,10 +91,11 @@ impl Connection {
             has_left: AtomicBool::new(false),
             lost: OnceLock::new(),
             wants_sweep: Notify::new(),
+            least_batch: AtomicUsize::new(call::least_batch(&input)),
             opened: Instant::now(),
             last_read: AtomicU64::new(0),
         });
-        let driver = tokio::spawn(Arc::clone(&shared).drive(reader, decoder, buffer));
+        let driver = tokio::spawn(Arc::clone(&shared).drive(input));
         Ok(Self { shared, _driver: AbortOnDropHandle::new(driver) })
     }
 
@@ -150,7 +151,7 @@ impl Shared {
         self.pending.len() >= self.welcome.max_in_flight as usize
     }
 
-    async fn drive(self: Arc<Self>, reader: Reader, decoder: FrameDecoder, buffer: BytesMut) {
+    async fn drive(self: Arc<Self>, input: Input) {
         // The runtime may drop this task at any await: the waiting calls must hear of it.
         let guard = EndGuard(&self);
         let cause = tokio::select! {
@@ -158,7 +159,7 @@ impl Shared {
             biased;
             cause = self.sweep() => cause,
             error = self.output.run(|queued| self.expected(queued)) => LostCause::Io(error),
-            cause = self.read(reader, decoder, buffer) => cause,
+            cause = self.read(input) => cause,
         };
         guard.0.end(cause);
     }
@@ -180,12 +181,12 @@ impl Shared {
         self.pending.fail_all(self.output.close());
     }
 
-    async fn read(&self, mut reader: Reader, mut decoder: FrameDecoder, mut buffer: BytesMut) -> LostCause {
+    async fn read(&self, mut input: Input) -> LostCause {
         let mut batch = Batch::default();
         let mut in_turn = 0;
         loop {
             let taken = loop {
-                match decoder.decode(&mut buffer) {
+                match input.next() {
                     Ok(Some(frame)) => match self.take(frame, &mut batch) {
                         Ok(()) => {}
                         Err(cause) => break Err(cause),
@@ -204,10 +205,15 @@ impl Shared {
                 in_turn = 0;
                 tokio::task::yield_now().await;
             }
-            match read(&mut reader, &mut buffer, decoder.missing()).await {
+            match input.read().await {
                 Ok(0) => return LostCause::Closed,
                 Ok(length) => {
                     in_turn += length;
+                    // Callers read it all the time, so it is written only when it changes.
+                    let least_batch = call::least_batch(&input);
+                    if self.least_batch.load(Ordering::Relaxed) != least_batch {
+                        self.least_batch.store(least_batch, Ordering::Relaxed);
+                    }
                     self.last_read.store(self.nanos(Instant::now()), Ordering::Relaxed);
                 }
                 Err(error) => return LostCause::Io(error),

@@ -1,13 +1,10 @@
 //! The first words of a client's connection.
 
-use bytes::BytesMut;
-use tokio_util::codec::Decoder;
-
+use super::Io;
+use super::input::Input;
 use super::output::Output;
-use super::read::read;
-use super::{Io, Reader};
 use crate::protocol::Malformed;
-use crate::protocol::frame::{FrameDecoder, FrameError, Header, Kind, VERSION};
+use crate::protocol::frame::{FrameError, Header, Kind, VERSION};
 use crate::protocol::hello::{ClientHello, MAX_SERVER_HELLO, ServerHello, Welcome};
 
 /// Why no connection came about.
@@ -32,27 +29,23 @@ pub(crate) enum OpenError {
 /// A stream on which hellos were exchanged.
 pub(super) struct Greeted {
     pub(super) output: Output,
-    pub(super) reader: Reader,
-    pub(super) decoder: FrameDecoder,
-    /// What was read beyond the hello.
-    pub(super) buffer: BytesMut,
+    pub(super) input: Input,
     pub(super) welcome: Welcome,
 }
 
 /// Exchanges hellos.
 pub(super) async fn greet(io: Io, max_frame: u32) -> Result<Greeted, OpenError> {
-    let Io { mut reader, writer, .. } = io;
+    let Io { reader, writer, .. } = io;
     let output = Output::new(writer);
     output.lock().push(Header::plain(Kind::Hello, 0), &[ClientHello::new(max_frame).encode()]);
     output.flush_all().await?;
 
-    let mut decoder = FrameDecoder::new(max_frame.max(MAX_SERVER_HELLO));
-    let mut buffer = BytesMut::new();
+    let mut input = Input::new(reader, max_frame.max(MAX_SERVER_HELLO));
     let frame = loop {
-        if let Some(frame) = decoder.decode(&mut buffer)? {
+        if let Some(frame) = input.next()? {
             break frame;
         }
-        if read(&mut reader, &mut buffer, decoder.missing()).await? == 0 {
+        if input.read().await? == 0 {
             return Err(OpenError::Closed);
         }
     };
@@ -64,6 +57,6 @@ pub(super) async fn greet(io: Io, max_frame: u32) -> Result<Greeted, OpenError> 
         ServerHello::Welcome(welcome) if welcome.leaving => return Err(OpenError::Leaving),
         ServerHello::Welcome(welcome) => welcome,
     };
-    decoder.set_max_frame(max_frame);
-    Ok(Greeted { output, reader, decoder, buffer, welcome })
+    input.set_max_frame(max_frame);
+    Ok(Greeted { output, input, welcome })
 }

@@ -1,13 +1,14 @@
 //! Byte streams, and what client and server connections have in common.
 
+mod busy_poll;
 pub(crate) mod connect;
 pub(crate) mod connection;
 pub(crate) mod greeting;
+pub(crate) mod input;
 mod liveness;
 pub(crate) mod outgoing;
 pub(crate) mod output;
 pub(crate) mod pending;
-pub(crate) mod read;
 mod sink;
 
 use std::net::SocketAddr;

@@ -7,8 +7,8 @@
 //!
 //! Frames are copied into the queue under a short lock, all but long pieces of their bodies, which are written from where they are. The
 //! queue is written as a whole by the *flusher*, a part of the connection's task. A woken flusher first lets the tasks that are ready
-//! run, so that their frames share its system call, and waits a little for more that it is told of. Who pushes the only frame at hand, or the
-//! last of as many as are worth a write, writes in place instead ([`Output::flush_now`]): no task switch for a lone call.
+//! run, so that their frames share its system call, and waits a little for more that it is told of. Who pushes the only frame at hand, or
+//! the last of as many as should leave together, writes in place instead ([`Output::flush_now`]): no task switch for a lone call.
 //!
 //! The count of bytes that the socket accepted tells for every frame whether the peer can have seen all of it.
 
@@ -118,8 +118,9 @@ impl Output {
         self.lock().wake();
     }
 
-    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest, and what is queued meanwhile. Does nothing if a write is unfinished:
-    /// the flusher waits for the socket then, must not lose its place as the one who is woken, and takes what is new along.
+    /// Writes what is queued here and now, as far as the socket takes it; the flusher does the rest, and what is queued meanwhile. Does
+    /// nothing if a write is unfinished: the flusher waits for the socket then, must not lose its place as the one who is woken, and takes
+    /// what is new along.
     pub(crate) fn flush_now(&self) {
         let unfinished = match self.poll_flush_by(Hand::InPlace, &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => false,
@@ -160,8 +161,8 @@ impl Output {
         (queue.state.accepted, queue.is_idle())
     }
 
-    /// The flusher: writes until the socket fails. Part of the connection's task. `expected` tells how many more frames are about to be queued
-    /// that should leave with so many; `None` if these are enough.
+    /// The flusher: writes until the socket fails. Part of the connection's task. `expected` tells how many more frames are about to be
+    /// queued that should leave with so many; `None` if these are enough.
     pub(crate) async fn run(&self, expected: impl Fn(usize) -> Option<usize>) -> io::Error {
         // Those who did not come when they were waited for: they are not waited for again.
         let mut absent = 0;

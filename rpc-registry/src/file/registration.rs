@@ -81,8 +81,8 @@ impl Drop for Announced {
     }
 }
 
-/// Mends what others break, as long as the registration is held. It does not hold it itself: a task that is aborted lives on until its
-/// runtime has a turn for it, and what it held would look alive until then.
+/// Mends what others break, as long as the registration is held. While it waits it does not hold it itself: a task that is aborted lives on
+/// until its runtime has a turn for it, and what it held would look alive until then.
 async fn keep(held: Weak<Mutex<Option<Held>>>, service: String, id: String) {
     let mut is_down = false;
     loop {

@@ -8,11 +8,9 @@ use tokio::time::Instant;
 
 use super::{CLOSED, LEAVING, Shared};
 use crate::protocol::frame::{HEADER, Header, Kind};
+use crate::transport::input::Input;
 use crate::transport::outgoing::{Outgoing, OutgoingFrame, Refusal};
 use crate::transport::pending::Settled;
-
-/// So many requests are worth a write of their own.
-const SMALLEST_BATCH: usize = 16;
 
 /// A call in flight, see [`Connection::call`](super::Connection::call).
 #[derive(Debug)]
@@ -84,7 +82,8 @@ impl Shared {
         let inserted = self.pending.insert(allowed as usize, waker, end, deadline).ok_or(Refusal::Full(allowed))?;
         frame.push(inserted.id, &mut queue);
         let is_alone = inserted.under_way == 1 && was_idle;
-        if is_alone || is_batch(queue.frames(), inserted.under_way) {
+        let is_batch = queue.frames() >= self.least_batch.load(Ordering::Relaxed);
+        if is_alone || is_batch && is_half(queue.frames(), inserted.under_way) {
             drop(queue);
             self.output.flush_now();
         } else {
@@ -116,12 +115,18 @@ impl Shared {
     }
 }
 
-/// Whether these requests should leave now: half of all, so that the server answers this half while the callers of the other make the next.
-/// With fewer, each side would too often wait for the other, and with all of them always.
-fn is_batch(queued: usize, under_way: usize) -> bool {
-    queued >= SMALLEST_BATCH && is_half(queued, under_way)
+/// How many requests are worth a write before all are queued. Few only where the peer answers at once; none where a thread has several
+/// connections: a server works on the requests of one while the callers of the others make theirs, anyway.
+pub(super) fn least_batch(input: &Input) -> usize {
+    match (input.shares_thread(), input.peer_is_quick()) {
+        (true, _) => usize::MAX,
+        (false, true) => 1,
+        (false, false) => 16,
+    }
 }
 
+/// Whether these requests should leave now: half of all, so that the server answers this half while the callers of the other make the next.
+/// With fewer, each side would too often wait for the other, and with all of them always.
 fn is_half(queued: usize, under_way: usize) -> bool {
     2 * queued >= under_way
 }
