@@ -3,15 +3,14 @@
 //! A thread that sleeps has to be woken, by a system call of whoever sends, and begins late. Where the peer sends again at once, to poll
 //! for that costs less, in time and in work. To poll for as long as a sleep would cost, and then to sleep, is at most twice as expensive
 //! as to know what comes (Karlin, Li, Manasse, Owicki: Empirical studies of competitive spinning for a shared-memory multiprocessor, SOSP
-//! 1991). Here it may take longer, as a sleep of the peer may be a part of it; but such busy polls count as in vain. A connection busy
-//! polls
+//! 1991). Here it may take longer, as a sleep of the peer may be a part of it; but such busy polls count as in vain. There are some
 //!
-//! - only if its last wait was short,
-//! - not if it did so in vain again and again,
-//! - only while its thread has nothing else to do, and reads no other connection,
-//! - not if there is but one processor, which the peer may need.
+//! - only if the last wait of the connection was short,
+//! - not if they were in vain again and again,
+//! - only while the thread has nothing else to do, and reads no other connection,
+//! - not if the process may use but one processor, which the peer may need.
 
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -50,11 +49,14 @@ pub(super) struct BusyPoll {
 }
 
 impl BusyPoll {
-    /// For this machine.
+    /// For the processors that this process may use.
     pub(super) fn new() -> Self {
-        static HAS_PROCESSORS: LazyLock<bool> =
-            LazyLock::new(|| available_parallelism().is_ok_and(|count| count.get() > 1));
-        Self::with_processors(*HAS_PROCESSORS)
+        static HAS_PROCESSORS: AtomicBool = AtomicBool::new(false);
+        // A thread that is pinned to one processor sees no other, but a later one may.
+        let has_processors =
+            HAS_PROCESSORS.load(Ordering::Relaxed) || available_parallelism().is_ok_and(|count| count.get() > 1);
+        HAS_PROCESSORS.store(has_processors, Ordering::Relaxed);
+        Self::with_processors(has_processors)
     }
 
     /// Whether there are several processors is told.

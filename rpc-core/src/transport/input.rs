@@ -413,6 +413,14 @@ mod tests {
         assert!(input.busy_poll.begin());
     }
 
+    #[test]
+    fn a_thread_gives_its_processor_away_now_and_then() {
+        let begun = Instant::now();
+        let mut thread = Thread { buffer: Box::default(), last: 0, yielded: begun };
+        let yields: Vec<_> = (1..=2_000).filter(|us| thread.yields(begun + Duration::from_micros(*us))).collect();
+        assert_eq!(yields, [500, 1_000, 1_500, 2_000]);
+    }
+
     #[tokio::test]
     async fn what_comes_now_and_then_is_not_polled_for() {
         let (near, mut far) = tokio::io::duplex(READ);
